@@ -1,0 +1,1 @@
+"""The demo store as text, schema snapshots, and the builders that make stores from them."""

@@ -1,0 +1,1 @@
+"""What a store holds, measured: frames, budget, the summary DAG, health, figures."""

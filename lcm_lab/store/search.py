@@ -1,0 +1,214 @@
+"""Find a text in messages and summaries.
+
+Any text is taken literally. Messages go through the full-text index where it works; the index knows words (stemmed, any
+order of marks between them), so a text in CJK script, without a word, or not found there is looked for by a plain scan.
+Summaries are few and are always scanned: their index is the one that other tools leave out of step. A hit always names
+the way it was found.
+"""
+
+import re
+import sqlite3
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lcm_lab.store.connect import Reader
+from lcm_lab.store.rows import kind_label
+from lcm_lab.store.text import preview
+
+INDEX: Final = "full-text index (words, any inflection)"
+SCAN: Final = "literal scan (any part of a word, ASCII case ignored)"
+_SCRIPT_WITHOUT_SPACES: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_WORD: Final = re.compile(r"\w")
+_CONTEXT: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message or summary that holds the text: ``kind`` is a role, ``leaf`` or ``dN``; ``snippet`` shows the place."""
+
+    table: str
+    row_id: str
+    conversation_id: int
+    kind: str
+    created_at: str | None
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """A page of hits, summaries before messages and newest first; ``modes`` says how each table was searched."""
+
+    rows: tuple[Hit, ...]
+    next: str | None
+    modes: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def search(
+    reader: Reader, text: str, *, conversation_id: int | None = None, limit: int = 50, cursor: str | None = None
+) -> Hits:
+    """Where ``text`` occurs. ``cursor`` is the ``next`` of the page before.
+
+    An empty or blank text gives no hits.
+    """
+    if not text.strip():
+        return Hits((), None, {})
+    place, bound = _parse_cursor(cursor)
+    found: list[tuple[int, Hit]] = []
+    modes: dict[str, str] = {}
+    notes: list[str] = []
+    if place == "summaries" and reader.schema.has("summaries"):
+        modes["summaries"] = SCAN
+        found = _summaries(reader, text, conversation_id, limit + 1, bound)
+        if len(found) > limit:
+            return Hits(tuple(hit for _, hit in found[:limit]), f"summaries:{found[limit - 1][0]}", modes)
+        bound = None
+    room = limit - len(found)
+    messages, modes["messages"] = _messages(reader, text, conversation_id, room + 1, bound, notes)
+    rows = [*found, *messages[:room]]
+    more = len(messages) > room
+    last = messages[room - 1][0] if more and room else None
+    following = f"messages:{last if last is not None else ''}" if more else None
+    return Hits(tuple(hit for _, hit in rows), following, modes, tuple(notes))
+
+
+def index_state(reader: Reader) -> dict[str, str]:
+    """For each full-text table: ``works``, ``missing``, or why it cannot be used."""
+    from lcm_lab.store.schema import FULL_TEXT_TABLES
+
+    return {name: _index_problem(reader, name) or "works" for name in FULL_TEXT_TABLES}
+
+
+def _index_problem(reader: Reader, table: str) -> str | None:
+    if table not in reader.schema.full_text:
+        return "missing"
+    try:
+        reader.all(f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT 1", ('"lcm"',))
+    except sqlite3.DatabaseError as error:
+        return f"cannot be used: {error}"
+    return None
+
+
+def _parse_cursor(cursor: str | None) -> tuple[str, int | None]:
+    from lcm_lab.errors import UsageError
+
+    if not cursor:
+        return "summaries", None
+    place, _, bound = cursor.partition(":")
+    if place not in ("summaries", "messages") or not (bound == "" or bound.lstrip("-").isdigit()):
+        raise UsageError(f"{cursor!r} is not a cursor of a search; take the 'next' of the page before.")
+    return place, int(bound) if bound else None
+
+
+def _messages(
+    reader: Reader, text: str, conversation_id: int | None, limit: int, bound: int | None, notes: list[str]
+) -> tuple[list[tuple[int, Hit]], str]:
+    if _SCRIPT_WITHOUT_SPACES.search(text) or not _WORD.search(text):
+        return _scan_messages(reader, text, conversation_id, limit, bound), SCAN
+    problem = _index_problem(reader, "messages_fts")
+    if problem is None:
+        try:
+            found = _indexed_messages(reader, text, conversation_id, limit, bound)
+        except sqlite3.DatabaseError as error:
+            problem = f"cannot be used: {error}"
+        else:
+            # The first page decides: nothing in the index may mean that the index lacks rows.
+            if found or bound is not None:
+                return found, INDEX
+            return _scan_messages(reader, text, conversation_id, limit, bound), SCAN
+    if problem != "missing":
+        notes.append(f"messages_fts {problem}; searched by a scan instead")
+    return _scan_messages(reader, text, conversation_id, limit, bound), SCAN
+
+
+def _indexed_messages(
+    reader: Reader, text: str, conversation_id: int | None, limit: int, bound: int | None
+) -> list[tuple[int, Hit]]:
+    phrase = '"' + text.replace('"', '""').replace("\x00", " ") + '"'
+    conditions, parameters = ["f.messages_fts MATCH ?"], [phrase]
+    _bounds("m", "message_id", conversation_id, bound, conditions, parameters)
+    sql = f"""
+        SELECT m.message_id, m.conversation_id, m.role, m.created_at, m.content
+        FROM messages_fts f JOIN messages m ON m.message_id = f.rowid
+        WHERE {" AND ".join(conditions)} ORDER BY m.message_id DESC LIMIT ?"""
+    return [_message_hit(row, text) for row in reader.rows(sql, (*parameters, limit))]
+
+
+def _scan_messages(
+    reader: Reader, text: str, conversation_id: int | None, limit: int, bound: int | None
+) -> list[tuple[int, Hit]]:
+    like = _like(text)
+    conditions: list[str] = []
+    parameters: list[Any] = [like]
+    in_parts = "0"
+    if reader.schema.has("message_parts"):
+        texts = ("text_content", "tool_input", "tool_output", "tool_error")
+        wanted = " OR ".join(
+            f"{reader.schema.column('message_parts', name, alias='p')} LIKE ? ESCAPE '\\'" for name in texts
+        )
+        in_parts = f"EXISTS (SELECT 1 FROM message_parts p WHERE p.message_id = m.message_id AND ({wanted}))"
+        parameters += [like] * len(texts)
+    conditions.append(f"(CAST(m.content AS TEXT) LIKE ? ESCAPE '\\' OR {in_parts})")
+    _bounds("m", "message_id", conversation_id, bound, conditions, parameters)
+    sql = f"""
+        SELECT m.message_id, m.conversation_id, m.role, m.created_at, m.content FROM messages m
+        WHERE {" AND ".join(conditions)} ORDER BY m.message_id DESC LIMIT ?"""
+    rows = reader.all(sql, (*parameters, limit))
+    from lcm_lab.store.messages import parts_of
+    from lcm_lab.store.text import part_text
+
+    elsewhere = [row[0] for row in rows if text.casefold() not in str(row[4] or "").casefold()]
+    parts = parts_of(reader, elsewhere)
+    return [
+        _message_hit((*row[:4], "\n".join(part_text(p) for p in parts[row[0]]) if row[0] in parts else row[4]), text)
+        for row in rows
+    ]
+
+
+def _summaries(
+    reader: Reader, text: str, conversation_id: int | None, limit: int, bound: int | None
+) -> list[tuple[int, Hit]]:
+    conditions, parameters = ["CAST(s.content AS TEXT) LIKE ? ESCAPE '\\'"], [_like(text)]
+    _bounds("s", "rowid", conversation_id, bound, conditions, parameters)
+    sql = f"""
+        SELECT s.rowid, s.summary_id, s.conversation_id, s.kind, s.depth, s.created_at, s.content FROM summaries s
+        WHERE {" AND ".join(conditions)} ORDER BY s.rowid DESC LIMIT ?"""
+    return [
+        (row[0], Hit("summaries", str(row[1]), row[2], kind_label(row[3], row[4]), row[5], _snippet(row[6], text)))
+        for row in reader.rows(sql, (*parameters, limit))
+    ]
+
+
+def _bounds(
+    alias: str, key: str, conversation_id: int | None, bound: int | None, conditions: list[str], parameters: list[Any]
+) -> None:
+    if conversation_id is not None:
+        conditions.append(f"{alias}.conversation_id = ?")
+        parameters.append(conversation_id)
+    if bound is not None:
+        conditions.append(f"{alias}.{key} < ?")
+        parameters.append(bound)
+
+
+def _message_hit(row: tuple[Any, ...], text: str) -> tuple[int, Hit]:
+    return row[0], Hit("messages", str(row[0]), row[1], str(row[2]), row[3], _snippet(row[4], text))
+
+
+def _like(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
+def _snippet(content: object, text: str) -> str:
+    """The surroundings of the first place that holds the text, or its first word (an index hit may be inflected)."""
+    whole = content if isinstance(content, str) else str(content or "")
+    lower = whole.casefold()
+    at = lower.find(text.casefold())
+    if at < 0:
+        words = re.findall(r"\w+", text.casefold())
+        at = max(0, lower.find(words[0][:4]) if words else 0)
+    start = max(0, at - _CONTEXT)
+    cut = preview(whole[start : at + len(text) + _CONTEXT], size=2 * _CONTEXT + len(text))
+    return ("\u2026" if start else "") + cut + ("\u2026" if at + len(text) + _CONTEXT < len(whole) else "")

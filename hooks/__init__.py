@@ -1,0 +1,1 @@
+"""Session memory for Claude Code: plain modules, one per hook event, standard library only."""

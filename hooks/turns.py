@@ -1,0 +1,127 @@
+"""What a transcript is made of: tool calls, turns, compactions.
+
+Idea: plain classes with slots, because a hook starts for every tool call and the standard dataclasses cost as much to
+import as the rest of the hook together.
+Invariant: a call has one result, the first that carries text; a turn owns its calls.
+Checked in tests/hooks/test_transcript.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
+
+
+class ToolCall:
+    """One call of a tool; `output` is the text as the model saw it, None while no result is known."""
+
+    __slots__ = ("agent_id", "exit_code", "id", "input", "is_error", "name", "output", "sidechain", "started_at")
+
+    def __init__(self, call_id: str, name: str, tool_input: dict[str, Any]) -> None:
+        self.id = call_id
+        self.name = name
+        self.input = tool_input
+        self.output: str | None = None
+        self.is_error = False
+        self.exit_code: int | None = None
+        self.sidechain = False
+        self.agent_id: str | None = None
+        self.started_at = ""
+
+    def finish(self, output: str, *, is_error: bool) -> None:
+        """Take the result; the first one that carries text stays."""
+        if self.output:
+            return
+        self.output, self.is_error = output, is_error
+        self.exit_code = exit_code(output) if is_error else None
+
+
+class Turn:
+    """One request of the user and all that followed it, up to the next request."""
+
+    __slots__ = (
+        "assistant_texts",
+        "command",
+        "end",
+        "ended_at",
+        "final_text",
+        "followups",
+        "number",
+        "prompt_id",
+        "start",
+        "started_at",
+        "state",
+        "tools",
+        "user_text",
+        "uuid",
+    )
+
+    def __init__(self, number: int, user_text: str, *, start: int = 0) -> None:
+        self.number = number  # counted from 1 in the order of this read; the store keeps its own lasting number
+        self.user_text = user_text
+        self.prompt_id: str | None = None
+        self.uuid = ""
+        self.command: str | None = None  # "/name" when a skill or prompt command asked
+        self.followups: list[str] = []  # what the user added while the turn was running
+        self.assistant_texts: list[str] = []
+        self.final_text = ""
+        self.tools: list[ToolCall] = []
+        self.state = "open"  # complete | interrupted | open
+        self.started_at = ""
+        self.ended_at = ""
+        self.start = start  # byte offsets of its first line and behind its last line
+        self.end = start
+
+
+class Boundary:
+    """A compaction as the transcript shows it."""
+
+    __slots__ = ("offset", "post_tokens", "pre_tokens", "timestamp", "trigger", "turn", "uuid")
+
+    def __init__(self, offset: int, record: dict[str, Any], turn: int) -> None:
+        meta = record.get("compactMetadata")
+        meta = meta if isinstance(meta, dict) else {}
+        self.offset = offset
+        self.uuid = str(record.get("uuid") or "")
+        self.timestamp = str(record.get("timestamp") or "")
+        self.trigger = str(meta.get("trigger") or "")
+        self.pre_tokens = int_or_none(meta.get("preTokens"))
+        self.post_tokens = int_or_none(meta.get("postTokens"))
+        self.turn = turn  # number of the turn it fell into, 0 before the first
+
+
+def exit_code(output: str) -> int | None:
+    """The exit code where the first line of a failed call names one."""
+    found = EXIT_CODE.match(output)
+    return int(found.group(1)) if found else None
+
+
+def content_text(content: Any) -> str:
+    """The text of a message or result content as the model saw it; pictures become a short mark."""
+    if isinstance(content, str):
+        return content
+    parts = []
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, dict):
+            kind = block.get("type")
+            if kind == "text":
+                parts.append(str(block.get("text") or ""))
+            elif kind == "image":
+                source = block.get("source")
+                data = source.get("data") if isinstance(source, dict) else None
+                parts.append(f"[image, {len(data) if isinstance(data, str) else 0} base64 characters]")
+            elif kind:
+                parts.append(f"[{kind} {block.get('tool_name') or block.get('name') or ''}".rstrip() + "]")
+    return "\n".join(parts)
+
+
+def int_or_none(value: Any) -> int | None:
+    """The value where it is a whole number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,203 +1,92 @@
-"""The words of the installer: options in, plain lines out.
+"""What the tool calls of a turn show: which checks still fail, which failed command passed later, which files changed.
 
-Idea: the other modules return what they found or did; only this one prints, so a second command line (click) can show
-the same objects its own way, and ``--json`` shows them all.
-
-Invariant: exit code 0 when it worked or nothing was to do, 1 when something is wrong, 2 for unusable options.
-Checked by ``tests/hooks/test_install_commands.py``.
+Idea: a check (tests, build, lint, a push) that fails and never passes in its turn is an open fault, whoever talks about it;
+a search that finds nothing also ends with an error and is none. A later success of the same check closes it.
+Invariant: two commands count as the same only when the later one asks for no less than the earlier one.
+Checked in tests/hooks/test_classifier.py.
 """
 
-import argparse
-import sys
-from collections.abc import Callable, Sequence
-from typing import Final
+from __future__ import annotations
 
-try:
-    from . import install
-    from . import self_test as self_tests
-    from . import status as statuses
-    from .evidence import Compaction, HookRun
-    from .host import Host, this_host
-    from .settings_file import InstallRefused
-except ImportError:  # run as a script
-    import install  # type: ignore[import-not-found,no-redef]
-    import self_test as self_tests  # type: ignore[import-not-found,no-redef]
-    import status as statuses  # type: ignore[import-not-found,no-redef]
-    from evidence import Compaction, HookRun  # type: ignore[import-not-found,no-redef]
-    from host import Host, this_host  # type: ignore[import-not-found,no-redef]
-    from settings_file import InstallRefused  # type: ignore[import-not-found,no-redef]
+import re
 
-ABSENT: Final = "never before the limit"
-OFFER: Final = """The model can fetch details by itself. Allow the one command it needs without asking you each time?
-  {rules}
-[y/N] """
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+CHECK = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|go (?:test|build|vet)|cargo (?:test|build|check|clippy|run)|(?:npm|pnpm|yarn|bun) (?:test|ci|install|run)|jest|vitest|"
+    r"tsc|eslint|make|mvn|gradlew?|ruff|mypy|pyright|golangci-lint|mise run|just|bazel|dotnet|rspec|bundle exec|phpunit|cmake|"
+    r"ctest|docker (?:build|compose)|terraform|swift (?:test|build)|mix test|git (?:push|merge|rebase|commit|cherry-pick|pull|apply|gc))\b"
+)
+NOISE = re.compile(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|less|cat|tee)\b[^|;&]*|;\s*echo\b[^;&]*|>\s*/dev/null|2>/dev/null)")
+SETUP = re.compile(r"^\s*(?:(?:cd|source|export|set)\s[^;&|]*(?:&&|;)|timeout\s+\S+|time\s|[A-Z_][A-Z0-9_]*=\S*)\s*")
+EVERYTHING = frozenset({"./...", ".", "-v", "-q", "-x", "-race", "--verbose", "-count=1"})
+FAULT_LINE = re.compile(
+    r"^.*(?:\berror\b|\bfail(?:ed|ure|s)?\b|\bfatal\b|\bpanic\b|exception|cannot |undefined|not found|assert).*$", re.IGNORECASE | re.MULTILINE
+)
+REJECTED = ("The user doesn't want to proceed", "[Request interrupted", "Permission to use", "<tool_use_error>")
+FILES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
-def main(argv: Sequence[str] | None = None, *, host: Host | None = None) -> int:
-    """Run one command; the exit code."""
-    given = parser().parse_args(argv)
-    try:
-        return _run(given, host or this_host())
-    except InstallRefused as error:
-        sys.stderr.write(f"refused: {error}\n")
-        return 1
-    except OSError as error:
-        sys.stderr.write(f"failed: {error}; nothing is lost, run this again when the cause is gone\n")
-        return 1
+def core(command: str) -> str:
+    """The part of a shell line that does the work: without folder changes, environment, pipes to a pager."""
+    line = NOISE.sub("", command.strip())
+    while (shorter := SETUP.sub("", line)) != line:
+        line = shorter
+    return " ".join(line.split())
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options; ``lcm-lab hooks`` has the same."""
-    top = argparse.ArgumentParser(prog="install.py", description="Session memory for Claude Code: install and look.")
-    commands = top.add_subparsers(dest="command", required=True)
-    put = commands.add_parser("install", help="register the hooks, or upgrade them")
-    out = commands.add_parser("uninstall", help="take everything out of the settings again; the memory stays")
-    for one in (put, out):
-        scope = one.add_mutually_exclusive_group()
-        scope.add_argument(
-            "--user", dest="scope", action="store_const", const="user", help="for all projects (default)"
-        )
-        scope.add_argument(
-            "--project", dest="scope", action="store_const", const="project", help="only for this folder"
-        )
-        one.set_defaults(scope="user")
-        one.add_argument("--dry-run", action="store_true", help="show what would change, change nothing")
-    put.add_argument("--threshold", metavar="PCT|auto", help="compact at this percentage of the window")
-    put.add_argument("--window", metavar="N", type=int, help="compact as if the window had this many tokens")
-    put.add_argument("--parts", metavar="N", type=int, help="in how many parts the memory may come back (2, up to 4)")
-    allow = put.add_mutually_exclusive_group()
-    allow.add_argument("--allow-lookup", dest="allow", action="store_const", const=True, help="let the model look up")
-    allow.add_argument("--no-allow-lookup", dest="allow", action="store_const", const=False, help="ask each time")
-    commands.add_parser("status", help="what is installed, and whether the memory arrived after each compaction")
-    commands.add_parser("self-test", help="run every hook once on a small session that is thrown away")
-    return top
+def covers(later: str, earlier: str) -> bool:
+    """True where a success of `later` says that `earlier` would succeed too."""
+    if later == earlier:
+        return True
+    new, old = later.split(), earlier.split()
+    return bool(CHECK.search(later)) and new[:2] == old[:2] and set(new) - EVERYTHING <= set(old)
 
 
-def _run(given: argparse.Namespace, host: Host) -> int:
-    if given.command == "status":
-        found = statuses.status(host)
-        _say(*status_lines(found))
-        return 1 if found.problems else 0
-    if given.command == "self-test":
-        tested = self_tests.self_test(host)
-        _say(*self_test_lines(tested))
-        return 0 if tested.passed else 1
-    if given.command == "uninstall":
-        plan = install.plan_uninstall(host, scope=given.scope)
-    else:
-        plan = install.plan_install(
-            host,
-            scope=given.scope,
-            threshold=given.threshold,
-            window=given.window,
-            parts=given.parts,
-            allow_lookup=_allowed(given, host),
-        )
-    if given.dry_run:
-        _say(*plan_lines(plan))
-        return 0
-    _say(*result_lines(install.apply(plan)))
-    return 0
+def _ran(tools: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    for call in tools:
+        if call.name == "Bash" and call.output is not None and not call.sidechain:
+            command = call.input.get("command")
+            if isinstance(command, str) and not call.output.lstrip().startswith(REJECTED):
+                yield core(command), call
 
 
-def _say(*lines: str) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+def passes(failed: str, tools: Iterable[Any]) -> bool:
+    """True where the newest run of a failed command, or of one that asks for more, went well."""
+    verdict = False
+    for command, call in _ran(tools):
+        if covers(command, failed) and not call.input.get("run_in_background"):
+            verdict = not call.is_error
+    return verdict
 
 
-def _allowed(given: argparse.Namespace, host: Host, ask: Callable[[str], str] = input) -> bool | None:
-    """The user's word about the look-up: an option, an answer at a terminal, or the one given earlier."""
-    if given.allow is not None or given.dry_run or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return bool(given.allow) if given.allow is not None else None
-    if install.installed_before(host, given.scope):
-        return None
-    rules = "\n  ".join(install.lookup_rules(host.python, host.hooks / "<version>"))
-    return ask(OFFER.format(rules=rules)).strip().lower() in {"y", "yes"}
+def still_failing(tools: Iterable[Any]) -> list[tuple[str, str]]:
+    """(command, what it said) of each check whose newest run in the turn failed, at most the last three."""
+    open_now: dict[str, str] = {}
+    for command, call in _ran(tools):
+        if call.is_error and CHECK.search(command):
+            open_now.pop(command, None)
+            open_now[command] = _complaint(call.output)
+        elif not call.is_error and not call.input.get("run_in_background"):
+            for earlier in [known for known in open_now if covers(command, known)]:
+                del open_now[earlier]
+    return list(open_now.items())[-3:]
 
 
-def plan_lines(plan: install.Plan) -> list[str]:
-    """What a plan would do."""
-    lines = [f"would {plan.kind}: {plan.settings.path}"]
-    lines += [plan.diff()] if plan.changes_settings else ["  the settings stay as they are"]
-    if plan.kind == "install":
-        lines.append(f"would make {plan.folder} ({len(plan.files)} files) and {len(plan.skills)} skills")
-    return lines + _threshold_lines(plan) + _said(plan)
+def _complaint(output: str) -> str:
+    body = re.sub(r"\x1b\[[0-9;]*m", "", output[:20_000])
+    found = FAULT_LINE.search(body, body.find("\n") + 1) if body.startswith(("Exit code", "Error: Exit code")) else FAULT_LINE.search(body)
+    return " ".join(found.group().split())[:110] if found else ""
 
 
-def result_lines(result: install.Result) -> list[str]:
-    """What was done."""
-    plan = result.plan
-    if plan.kind == "uninstall":
-        done = "taken out of" if plan.changes_settings else "nothing to take out of"
-        kept = f"the memory in {plan.host.home} stays; delete that folder to forget everything"
-        return [f"{done} {plan.settings.path}", kept, *_said(plan)]
-    done = "installed in" if result.changed else "already installed in"
-    lines = [f"{done} {plan.settings.path}", f"hooks: {plan.folder}"]
-    lines += _threshold_lines(plan) + _said(plan)
-    return [*lines, "open sessions keep their old settings; `status` shows whether the memory arrives"]
-
-
-def _threshold_lines(plan: install.Plan) -> list[str]:
-    choice = plan.choice
-    if choice is None:
-        return []
-    return [f"compaction at: {_tokens(choice.small)} (200K models), {_tokens(choice.big)} (1M models)"]
-
-
-def _said(plan: install.Plan) -> list[str]:
-    return [f"note: {text}" for text in plan.notes] + [f"warning: {text}" for text in plan.warnings]
-
-
-def _tokens(count: int | None) -> str:
-    return ABSENT if count is None else f"{count:,} tokens"
-
-
-def status_lines(found: statuses.Status) -> list[str]:
-    """A status, the problems last so that they are seen."""
-    client = "not found" if found.client is None else ".".join(map(str, found.client))
-    lines = [f"memory: {found.home}", f"hooks: {found.version}   client: {client}"]
-    for one in found.installed:
-        rules = "allowed" if one.lookup_allowed else "asks each time"
-        lines.append(f"{one.scope}: {one.settings} runs {one.version}, {one.parts} parts; look-up {rules}")
-        lines.append(f"  events: {', '.join(one.events)}")
-    limit = found.threshold
-    load = "no sessions yet" if limit.load is None else f"fixed load {limit.load:,} in {limit.sessions} sessions"
-    small, big = _tokens(limit.small), _tokens(limit.big)
-    lines.append(f"compaction at: {small} (200K models), {big} (1M models); floor {limit.floor:,} ({load})")
-    for value, where in (
-        (limit.current.window, limit.current.window_from),
-        (limit.current.percent, limit.current.percent_from),
-    ):
-        lines += [f"  set: {value:,g} by {where}"] if value is not None else []
-    lines.append(f"compactions: {len(found.compactions) or 'none since the installation'}")
-    lines += [f"  {_compaction(one)}" for one in found.compactions]
-    lines.append("last event of each hook:" if found.runs else "last event of each hook: none")
-    lines += [f"  {_run_line(one)}" for one in found.runs]
-    return lines + [f"problem: {text}" for text in found.problems]
-
-
-def _compaction(one: Compaction) -> str:
-    sizes = "" if one.before is None else f" {one.before:,} to {'?' if one.after is None else f'{one.after:,}'} tokens"
-    parts = f" (parts {', '.join(map(str, one.parts))} of {one.expected})" if one.parts else ""
-    return f"{one.at} {one.session[:8]} {one.trigger or '-'}{sizes}: {one.verdict}{parts}"
-
-
-def _run_line(one: HookRun) -> str:
-    return f"{one.event}: {_age(one.age)} ago, {one.runs} times"
-
-
-def _age(seconds: float) -> str:
-    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {name}"
-    return f"{max(seconds, 0):.0f} s"
-
-
-def self_test_lines(tested: self_tests.SelfTest) -> list[str]:
-    """A self-test: one line a hook, then the verdict."""
-    lines = [f"commands from {tested.source}"]
-    for check in tested.checks:
-        verdict = check.problem or "ok"
-        lines.append(f"  {check.event} {check.script} {check.seconds * 1000:.0f} ms: {verdict}")
-    lines.append(f"  parts of the block: {', '.join(map(str, tested.parts)) or 'none came'}")
-    lines += [f"  log: {line}" for line in tested.log.splitlines()[:10]]
-    return [*lines, "passed" if tested.passed else "failed"]
+def changed_files(tools: Iterable[Any]) -> list[str]:
+    """The names of the files that were written, each once, in order."""
+    names: dict[str, None] = {}
+    for call in tools:
+        path = call.input.get("file_path") or call.input.get("notebook_path")
+        if call.name in FILES and not call.is_error and call.output is not None and isinstance(path, str):
+            names[re.split(r"[\\/]", path)[-1]] = None
+    return list(names)

@@ -1,0 +1,128 @@
+"""The hand-made labels of `data/labels`, joined with the sessions they point into.
+
+Idea: labels are positions; the text is read from the sessions when those are on this machine, and nothing works without
+them. The split is by session and by rule, so nobody can move a sentence to the side where it helps.
+Invariant: a labelled position lies inside the text of its block.
+Checked in test_classifier.py.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "data" / "labels"
+SESSIONS = Path(os.environ.get("LCM_LAB_SHARED") or ROOT.parent / "shared") / "transcripts"
+CATEGORIES = ("DECISION", "CONSTRAINT", "CONTEXT", "IMPL", "ISSUE")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One labelled sentence where it stands."""
+
+    file: str
+    line: int
+    block: int
+    start: int
+    end: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The ways in which a session says how one turn ended."""
+
+    file: str
+    prompt_line: int
+    results: tuple[str, ...]
+    questions: tuple[str, ...]
+    interrupted: bool
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text block of a session."""
+
+    role: str
+    text: str
+
+
+def half(file: str) -> str:
+    """The side of a session: development, held-out or reserve."""
+    if not file.startswith("claude-code/"):
+        return "reserve"
+    return "held-out" if int(hashlib.sha256(file.encode()).hexdigest()[0], 16) % 2 else "development"
+
+
+def available() -> bool:
+    """True where the labelled sessions can be read."""
+    return (SESSIONS / "claude-code" / "cli-long.jsonl").is_file()
+
+
+@cache
+def texts(file: str) -> dict[tuple[int, int], Text]:
+    """Every text block of a session by line and block number; -1 where the content is one string."""
+    found = {}
+    with (SESSIONS / file).open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            message: dict[str, Any] = record.get("message") or {} if isinstance(record, dict) else {}
+            role, content = message.get("role"), message.get("content")
+            if role not in {"user", "assistant"}:
+                continue
+            if isinstance(content, str):
+                found[number, -1] = Text(role, content)
+            for block, part in enumerate(content if isinstance(content, list) else []):
+                if isinstance(part, dict) and part.get("type") == "text":
+                    found[number, block] = Text(role, part["text"])
+    return found
+
+
+def sentences(side: str) -> list[Sentence]:
+    """The labelled sentences of one side."""
+    with (FOLDER / "sentences.tsv").open(encoding="utf-8") as rows:
+        given = [
+            Sentence(r["file"], int(r["line"]), int(r["block"]), int(r["start"]), int(r["end"]), r["label"])
+            for r in csv.DictReader(rows, delimiter="\t")
+        ]
+    return [sentence for sentence in given if half(sentence.file) == side]
+
+
+def outcomes(side: str) -> list[Outcome]:
+    """The labelled turns of one side, each with the words that say how it ended."""
+    grouped: dict[tuple[str, int], list[dict[str, str]]] = defaultdict(list)
+    with (FOLDER / "outcomes.tsv").open(encoding="utf-8") as rows:
+        for row in csv.DictReader(rows, delimiter="\t"):
+            if half(row["file"]) == side:
+                grouped[row["file"], int(row["prompt_line"])].append(row)
+    found = []
+    for (file, prompt_line), spans in grouped.items():
+        words: dict[str, list[str]] = {"result": [], "question": []}
+        for span in spans:
+            if span["block"] != "-2":
+                text = texts(file)[int(span["line"]), int(span["block"])].text
+                words[span["kind"]].append(text[int(span["start"]) : int(span["end"])])
+        interrupted = any(span["block"] == "-2" for span in spans)
+        found.append(Outcome(file, prompt_line, tuple(words["result"]), tuple(words["question"]), interrupted))
+    return found
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share."""
+    if not n:
+        return 0.0, 1.0
+    z, p = 1.96, hits / n
+    middle, spread = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, (middle - spread) / (1 + z * z / n)), min(1.0, (middle + spread) / (1 + z * z / n))

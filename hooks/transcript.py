@@ -18,8 +18,10 @@ import os
 import re
 
 try:
+    from .token_estimator import estimate
     from .turns import Boundary, ToolCall, Turn, content_text, exit_code, int_or_none
 except ImportError:  # run as a script: the folder of the script is on the path
+    from token_estimator import estimate  # type: ignore[import-not-found,no-redef]
     from turns import Boundary, ToolCall, Turn, content_text, exit_code, int_or_none  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
@@ -98,6 +100,9 @@ class Reader:
         self.end = 0
         self.model = ""
         self.version = ""
+        self.growth = (0, 0)  # of the context: as the API reported it, as the estimator sees it
+        self._since = 0  # estimated tokens added since the last report
+        self._prompt = 0
         self._calls: dict[str, ToolCall] = {}
         self._seen: set[str] = set()
         self._turn: Turn | None = None
@@ -163,6 +168,7 @@ class Reader:
                 self._call(block, record, side=side)
             elif kind == "text" and turn is not None and not side:
                 text = str(block.get("text") or "")
+                self._since += estimate(text)
                 key = f"{message_id}\0{text}"
                 if text.strip() and key not in self._seen:
                     self._seen.add(key)
@@ -180,6 +186,10 @@ class Reader:
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         prompt = sum(int_or_none(usage.get(name)) or 0 for name in names)
         if prompt:  # lines that a compaction wrote again carry zero
+            if message_id not in self.usage:
+                if 0 < self._prompt < prompt:
+                    self.growth = (self.growth[0] + prompt - self._prompt, self.growth[1] + self._since)
+                self._prompt, self._since = prompt, 0
             output = int_or_none(usage.get("output_tokens")) or 0
             self.usage[message_id] = (prompt, max(output, self.usage.get(message_id, (0, 0))[1]))
             self.context_tokens, self.context_offset, self.model = prompt + output, start, model
@@ -195,6 +205,7 @@ class Reader:
         call.agent_id = agent if isinstance(agent, str) else None
         call.started_at = str(record.get("timestamp") or "")
         self._calls[call_id] = call
+        self._since += 0 if side else estimate(str(given))
         if self._turn is None:
             self._start("", record, 0)
         if self._turn is not None:
@@ -254,12 +265,14 @@ class Reader:
             call = self._calls[call_id] = ToolCall(call_id, "", {})
             self.late.append(call)
         call.finish(content_text(block.get("content")), is_error=bool(block.get("is_error")))
+        self._since += 0 if call.sidechain else estimate(call.output or "")
 
     def _system(self, record: dict[str, Any], start: int) -> None:
         subtype = record.get("subtype")
         if subtype == "compact_boundary" and not record.get("isSidechain"):
             self.boundaries.append(Boundary(start, record, self._turn.number if self._turn else 0))
             self.context_tokens = self.boundaries[-1].post_tokens
+            self._prompt = 0
         elif subtype in {"turn_duration", "stop_hook_summary"} and self._turn and self._turn.state == "open":
             self._turn.state = "complete"
 

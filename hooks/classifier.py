@@ -58,6 +58,7 @@ WEIGHTS = {
     "mended": -2,
     "harmless": -2,
     "hedge": -1,
+    "past": -1,
 }
 
 _compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
@@ -239,7 +240,8 @@ def sentence(text: str, role: str, lead: str = "") -> tuple[str, float] | None:
 
 def _kind(lead: str) -> str:
     """What the list under a line holds: finished work, offers, faults, or nothing known."""
-    said = plain(lead)
+    said = re.sub(r"\([^)]*\)", "", plain(lead))
+    said = said[said.rstrip(":* ").rfind(". ") + 1 :]
     return next((kind for kind in ("done", "offer", "fault") if said and sign(f"lead_{kind}", said)), "")
 
 
@@ -247,34 +249,40 @@ def _user(said: str, lead: str) -> tuple[str, float] | None:
     if said.endswith(("right?", "hey?", "no?")):
         return None
     question = sign("question", said)
-    if sign("fault_error", said) or (sign("fault_user", said) and not sign("mended", said)):
-        return "ISSUE", 0.6 if question else 0.8
-    if question:
-        return None
-    if sign("limit_user", said):
+    told = sign("fault_error", said)
+    if not question and not told and sign("limit_user", said):
         return "CONSTRAINT", 0.75
-    if sign("choose_user", said):
-        return "DECISION", 0.8 if sign("choose_mark", said) else 0.6
+    if told or (sign("fault_user", said) and not sign("mended", said)):
+        if not question:
+            return "ISSUE", 0.8
+        if told or sign("fault_loud", said):
+            return "ISSUE", 0.6
+    if question:
+        return ("DECISION", 0.6) if sign("choose_ask", said) else None
+    if sign("choose_rule", said):
+        return "DECISION", 0.65
+    if sign("choose_user", said) and said.count(" ") >= 3:
+        return "DECISION", 0.8 if sign("choose_mark", said) or sign("choose_strong", said) else 0.5
     if lead and sign("choose_user", lead):
         return "DECISION", 0.7
     return "CONTEXT", 0.4
 
 
 def _assistant(said: str, kind: str, *, loud: bool) -> tuple[str, float] | None:
-    if sign("question", said) or sign("offer", said) or (said.endswith(":") and said.count(" ") < 6):
+    if sign("question", said) or sign("offer", said) or (said.endswith(":") and said.count(" ") < 6 and not sign("done_start", said)):
         return None
     if sign("narration", said) or (kind != "done" and sign("plan", said)):
         return ("DECISION", 0.7) if sign("choose_assistant", said) else None
     if kind == "done":
         return "IMPL", 0.85
-    if sign("rule_of_design", said):
+    if kind != "offer" and sign("rule_of_design", said):
         return ("CONSTRAINT" if sign("limit", said) else "DECISION"), 0.65
     done = sign("done_start", said)
-    if not done and not sign("condition", said):
+    if not done and (kind == "fault" or not sign("condition", said)):
         faults = 2 * (kind == "fault") + sum(weight for name, weight in WEIGHTS.items() if sign(name, said))
-        if faults >= 2:
+        if faults >= 2 and said.count(" ") >= (2 if kind == "fault" else 4):
             return "ISSUE", min(0.95, 0.6 + 0.05 * faults)
-    if loud or sign("limit", said) or sign("limit_bare", said):
+    if loud or ((sign("limit", said) or sign("limit_bare", said)) and not sign("condition", said)):
         return "CONSTRAINT", 0.6
     if not done and kind != "offer" and sign("choose_assistant", said):
         return "DECISION", 0.7

@@ -36,16 +36,16 @@ EN = {
     r"(?:check|look|runn|read|test)ing\b(?!.*, ))",
     "offer": r"\b(?:want me to|would you (?:like|prefer|rather)|should (?:i|we)\b|shall (?:i|we)|do you want|which (?:one|approach|option|would)|"
     r"i'd (?:suggest|recommend|say|propose)|my (?:recommendation|suggestion)|recommendation:|proposed fix|suggest(?:s|ed)?\b|"
-    r"you(?:'d| could| can| might| may)\b|we could|could (?:also|just|either)|one option|option [a-d1-9]\b|maybe|perhaps|probably|(?:simplest|easiest|quick(?:est)?|best) (?:way|fix:)|might want|if you (?:want|like|prefer)|"
+    r"you(?:'d| could| can| might| may)\b(?!'t)|we could|could (?:also|just|either)|one option|option [a-d1-9]\b|maybe|perhaps|probably|(?:simplest|easiest|quick(?:est)?|best) (?:way|fix:)|might want|if you (?:want|like|prefer)|"
     r"consider\b|rather than speculate|feel free|arguments? for|ready (?:to|for)\b.*\?)",
     "plan": r"^(?:also )?(?:add|update|fix|implement|reset|remove|create|run|use|check|verify|make|move|set|test|write|change|replace|rename|refactor|keep|register|ensure|"
     r"rebase|extract|investigate|reproduce|document|try|merge|just)\b(?! (?:passes|suite|fails|failed))",
     "question": r"\?[\s\"')*_]*$",
-    "condition": r"^(?:[\w ()-]{2,40}: )?(?:if|unless|whenever|in case|suppose|assuming|when (?:you|the|a|an|it))\b",
+    "condition": r"^(?:[\w ()-]{2,40}: |[^,]{3,40}, )?(?:if|unless|whenever|in case|suppose|assuming|when (?:you|the|a|an|it))\b",
     "mended": r"\b(?:fixed|resolved|cleared|corrected|no longer|not anymore|now (?:works?|pass|passes|handles?|correctly|properly)|"
     r"works? (?:now|correctly|fine|as expected)|(?:is|are|looks?) (?:now )?(?:clean|fine|ok|correct|good|intact)|"
     r"no (?:errors?|issues?|problems?|failures?|warnings?|concerns?|regressions?)\b|without (?:errors?|issues?|problems?)|0 (?:errors|failures|failed)|"
-    r"as expected|expected behaviou?r|already (?:fixed|handled|exists|covered)|so (?:this|that|it) (?:doesn't|won't)|previously|before the fix|used to\b|in case)",
+    r"as expected|expected behaviou?r|already (?:fixed|handled|covered)|so (?:this|that|it) (?:doesn't|won't)|previously|before the fix|used to\b|in case)",
     # faults
     "fault_named": r"\b(?:there(?:'s| is| are)(?: also| still| now)? (?:an?|another|one|some|several|\d+)\b[^.]{0,40}?(?:bug|issue|problem|error|mismatch|"
     r"regression|race|leak|failure|gap|flaw|discrepanc|duplication|conflict|failing)\w*|"
@@ -64,7 +64,7 @@ EN = {
     "fault_only": r"(?:\b(?:it|they|which|that|and|but|only) only (?:\w+s)\b|[—–-] ?only \w+s\b|n't any\b)",
     "fault_gap": r"\b(?:(?:there(?:'s| is| are)|have|has|with|^|still) (?:currently |still )?no (?:tests?|\w+ tests?|test coverage|\w+ coverage|validation|handling|existing|error handling|checks?|support|docs|documentation|"
     r"indication|link|explicit)\b|not (?:yet |currently )?(?:covered|tested|registered|handled|implemented|supported|included|wired|documented|finished|done|updated)\b|(?:hasn't|haven't|has not|have not) (?:been|yet|\w+ed (?:any|the))|"
-    r"lacks?\b|(?:couldn't|could not) be \w+ed|does not explain|doesn't exist)",
+    r"lacks?\b|(?:don't|doesn't|do not|does not) have (?:any|an?|\w+ tests?|tests?)\b|(?:shouldn't|should not) be (?:there|here)|(?:couldn't|could not) be \w+ed|does not explain|doesn't exist)",
     # "the missing file" speaks of a fault that is known already; "a missing file" and "is missing" tell of one
     "fault_word": r"(?:\b(?:is|are|was|were|be|been|isn't|stays?|still|has|have|it's|they're|with|a|an|\d+\+?|several|some|another|more|fully|also|again|looks?|points? to|as|becomes?|of|will|what's|that's|can|keeps) "
     r"(?:now |still |also |completely |fully |a |an |\w+ly |one |more |\w+ )?(?:"
@@ -73,7 +73,8 @@ EN = {
     + _FAULTY
     + r")\b)",
     "hedge": r"\b(?:may|might|could|would|likely|probably|can happen|in theory|hit \d)\b",
-    "harmless": r"\b(?:harmless|no longer|nothing|not a (?:problem|bug|corruption)|no (?:\w+ )?(?:broken|missing|stale|orphaned|conflicts?|corrupt)|(?:doesn't|does not|isn't|is not|aren't|not) (?:cause|com|the cause|a bug)|"
+    "past": r"\b(?:was|were|had|originally|original|the old|previously)\b",
+    "harmless": r"(?:✓|^¤ ?\(?[^)]{0,12}\)? ?[-–—] )|\b(?:harmless|is gone|(?:can|could) see the (?:issue|problem)|found the (?:issue|problem)|instead of (?:silently|corrupt|fail|crash)\w*|fails fast|we now|now properly|no longer|nothing|not a (?:problem|bug|corruption)|no (?:\w+ )?(?:broken|missing|stale|orphaned|conflicts?|corrupt)|(?:doesn't|does not|isn't|is not|aren't|not) (?:cause|com|the cause|a bug)|"
     r"without \w+,|(?:issue|problem|bug|error|cause) was\b|(?:problem|issue) is the same|test that|handles? |reported as|edge cases?)",
     "contrast": r"(?:^|[\s,;—–-])(?:but|however|yet|although|even though|instead|unfortunately|except|still)\b",
     "fault_maybe": r"\b(?:" + _MAYBE + r")\b",
@@ -82,10 +83,14 @@ EN = {
     "fault_error": r"(?:^|[\s:(\"'])(?:error|fatal|panic|exception|traceback|api error|syntaxerror|typeerror)\b[^a-z]{0,3}:|\bexit(?:ed with)? (?:code|status) [1-9]|"
     r"\bcannot use ¤?.* as\b|^(?:error|fatal|panic)\b",
     "fault_user": r"\b(?:(?:just |has |it )?(?:happened|broke|failed) (?:again|twice)|has broken|is broken|i(?:'m| am) (?:still |currently |now )*(?:getting|seeing)|"
-    r"(?:doesn't|does not|isn't|not|won't|didn't) (?:work|update|seem|correct|right|adhere|show|change)\w*|barfed|blew up|crash\w*|fails?|"
-    r"(?:an? |the |this |same )(?:bug|error)\b|yuck|what's (?:lacking|missing|wrong)|is wrong|looks? (?:wrong|off|weird|broken)|messed up|stuck|"
+    r"(?:doesn't|does not|isn't|not|won't|didn't) (?:work|update|seem|correct|right|adhere|show|change)\w*|barfed|blew up|crash\w*|fails?\b|"
+    r"(?:getting|seeing|hit|got|this|same|there's) (?:an? |the )?(?:bug|error|crash)\b|yuck|what's (?:lacking|missing|wrong)|is wrong|looks? (?:wrong|off|weird|broken)|messed up|stuck|"
     r"stopped by|merge conflicts?|reproduc\w+)",
+    "fault_loud": r"\b(?:broken?|again|getting|seeing|crash\w*|doesn't work|not working|barfed|failing|fails)\b",
     # decisions
+    "choose_strong": r"^(?:\W|ok(?:ay)?|yes|yeah|yep|no|nope|hmm|sure|right|cool|alright|and|so|then|well|oh|good|great|please|actually|,)*\s*(?:put|keep|move|leave|use|call|name|store|stick|switch|go with|drop|skip)\b",
+    "choose_ask": r"^(?:how about|what if we|can (?:we|you)|could (?:we|you)|would it)\b(?!.* or ).*\b(?:instead of|rather than|from scratch|in a (?:new|separate)|as a (?:new|separate))\b|^how about\b",
+    "choose_rule": r"^if .{5,90}\b(?:then|call|print|return|show|exit|ask|fall back|skip|use)\b|\s(?:→|->)\s",
     "choose_user": r"^[a-d]\) (?!why|what|how|is|are|do|does|can|should|where|when)|^(?:\W|ok(?:ay)?|yes|yeah|yep|no|nope|hmm|hm|sure|right|cool|alright|and|so|then|well|oh|good|great|please|[a-e1-9][.):]|,)*\s*"
     r"(?:let's (?!look|see|check|think|discuss|talk|not\b|jump)|i(?:'d| would) (?:prefer|rather|like)|(?:we )?(?:don't|do not) need to|(?:that|it|this) should (?:be|use|go|live)|i'll do |i (?:prefer|want|figure|think (?:we|that|it)|choose|pick|decided)|we(?:'ll| will| should| can skip| need to)\b|"
     r"(?:put|use|keep|make|move|rename|drop|skip|leave|go with|stick (?:with|to)|switch|do it|do this|call|name|pick|choose|take|write|run|start|create|build|add|remove|replace|store|each|the (?:idea|plan|goal|rule|point|intention) is)\b)",
@@ -95,11 +100,11 @@ EN = {
     r"workaround))|i(?:'ll| will) (?:use|replace|pass|keep|skip|go with|store|put|make|treat|add .{0,60}(?:before|after|around)|update .{0,60}to (?:follow|use|show))|(?:is|are) the right (?:tool|choice|approach|way)|"
     r"(?:the )?(?:correct|right|simplest|cleanest|best|intended) (?:behaviou?r|approach|solution|way|choice|fix) (?:is|uses|here|to)\b|decided (?:to|on|that|against)|decision:|"
     r"we(?:'re| are) going with|going with|chose(?:n)? |(?:skipped|acceptable|deferred|postponed|rejected) \(|we'll .* in #?\d+|so (?:we|i)(?:'ll| will) |"
-    r"^using .* so\b|focus on .* first|(?:understood|agreed|got it)\b.{0,8}you want|i won't|should (?:use|live|rely on|go (?:in|into|to)|own)\b|i'll do (?:it|this|that) (?:in|by|with|as))",
+    r"^using .* so\b|focus on .* first|(?:understood|agreed|got it)\b.{0,8}you want|i won't|^(?:you're right\W+|agreed\W+|so )*we should (?:add|use|keep|make|do|remove|store|treat|commit)\b|should (?:use|live|rely on|go (?:in|into|to)|own)\b|i'll do (?:it|this|that) (?:in|by|with|as))",
     # the line above a list
-    "lead_done": r"\b(?:changes? made|summary of (?:\w+ )*changes|what (?:was|i|we) (?:fixed|changed|did|added|have done)|implemented|completed|changes in this commit|here's what (?:was|i) \w+|was fixed|what changed|now has|addressed|fixes|done)\b",
+    "lead_done": r"\b(?:changes? made|summary of (?:\w+ )*changes|what (?:was|i|we) (?:fixed|changed|did|added|have done)|implemented|completed|changes in this commit|here's what (?:was|i) \w+|was fixed|what changed|now has|addressed|fixes|done(?! well))\b",
     "lead_offer": r"\b(?:options?|want me to|alternatives?|approach(?:es)?|recommend\w*|suggest\w*|would you|should|could|patterns?|arguments?|proposed?|plan|manual verification|tests?|scenarios?|next steps?|to merge|you can|possible|potential|either)\b",
-    "lead_fault": r"\b(?:issues?|problems?|bugs|concerns|findings|failures|limitations|open (?:items|questions)|todos?|left to do|risks|duplication)\b",
+    "lead_fault": r"\b(?:issues?|problems?|bugs|concerns|limitations|(?:new|more|review) (?:comments|ones)|open (?:items|questions)|todos?|left to do|risks|duplication)\b",
     # a fault that is over
     "repaired": r"\b(?:fixe[sd]|resolved|corrected|solved|no longer (?:fails?|happens?|an issue|crash\w*)|now (?:works?|passes|handles?|correctly|properly)|works? (?:now|again)|cleared|addressed|"
     r"(?:tests?|checks?|lint|build)(?: and \w+)? (?:now |all )?(?:pass|passes|succeeds?|(?:is|are) (?:clean|green))|updated? .{0,60}to handle|handled now|unblocked|mended)\b",
@@ -109,24 +114,24 @@ EN = {
     # limits
     "limit": r"\b(?:must(?:n't| not)?\b(?! have)|"
     r"should(?:n't| not| never)? be (?:committed|ignored|stored|blocked|kept|used|reused|changed|deleted|removed|exposed|logged|modified|in)\b|should (?:only|always|never)|(?:we|you|users?|they|hooks?) should(?:n't| not)|(?:is|are) (?:not allowed|forbidden|prohibited|off[- ]limits|required|mandatory)|need(?:s)? to (?:stay|remain|work without|be kept)|"
-    r"(?:can't|cannot|can not|can only|may only|may not) be\b|not allowed|no more than|at most|at least \d|only works? (?:with|on|if)|need(?:s)? to distinguish|"
+    r"(?:can't|cannot|can not|can only|may only|may not) be\b|not allowed|no more than|at most|at least \d|only works? (?:with|on|if)|"
     r"without (?:touching|breaking|changing)|has to (?:be|stay|work|run|support)|have to (?:be|stay|support)|limited to|circular import|won't be allowed)",
-    "limit_user": r"\b(?:(?:do not|don't|dont|never) (?!know|think|need|see|understand|recall|remember|have|we\b|you\b|i\b|mind|want to)\w+|no don't|let's not|should(?:n't| not| never| only| always)|should be \w+ed\b|must(?:n't| not)?\b|"
-    r"always \w+|only (?:use|do|touch|change|commit|when|if|for)|make sure|ensure|(?:is|are) not to|not allowed|no more|required|requirement|directive|without (?:\w+ing)|has to|have to|"
+    "limit_user": r"(?<!\bwe )(?<!\bi )(?<!\byou )(?<!\bthey )(?<!\bit )\b(?:(?:do not|don't|dont|never) (?!know|think|need|see|understand|recall|remember|have|we\b|you\b|i\b|mind|want to)\w+|no don't|let's not|should(?:n't| not| never| only| always)|should be \w+ed\b|must(?:n't| not)?\b|"
+    r"(?:^|, |should |must |please )always \w+|only (?:use|do|touch|change|commit|when|if|for)|make sure|ensure|(?:is|are) not to|not allowed|no more|required|requirement|directive|without (?:\w+ing)|has to|have to|"
     r"needs? to (?:be|stay|support|work))",
-    "limit_bare": r"^(?:not in|never|do not|don't|always)\b",
-    "limit_loud": r"\b(?:MUST|NEVER|DO NOT|NOT|ALWAYS|ONLY)\b",
+    "limit_bare": r"^(?:not in|never|do not|don't)\b",
+    "limit_loud": r"(?:\b[Ss]hould |\b[Cc]an |\b[Mm]ay |\bbe |^|: |, )(?:NOT|NEVER|ONLY)\b|\b(?:MUST|DO NOT)\b",
     # finished work
     "done_start": r"^(?:[✅✓☑✔●•*\s]|done[.:! ]|ok[, ]|great[,!: ]|perfect[,!: ]|i(?:'ve| have)? (?:also |now |successfully )?)*"
-    r"(?:add(?:ed|s)|updat(?:ed|es)|fix(?:ed|es)|remov(?:ed|es)|creat(?:ed|es)|renam(?:ed|es)|chang(?:ed|es)|mov(?:ed|es)|implement(?:ed|s)|replac(?:ed|es)|refactor(?:ed|s)|convert(?:ed|s)|"
+    r"(?:added|updated|fixed|removed|created|renamed|changed|moved|implemented|replaced|refactored|converted|restored|adjusted|switched|simplified|copied|stopped|skipped|"
     r"commit(?:ted)?\b(?! (?:the|your|them|please))|push(?:ed)|merg(?:ed)|rebased|reverted|restored|deleted|extracted|simplified|cleaned up|documented|wrote|written|logged|replied|respond(?:ed)|"
-    r"configured|installed|migrat(?:ed|es)|bumped|enabled|disabled|improved|ensured|verif(?:ied|ies)|test(?:ed)|ported|published|deployed|released|opened|closed|registered|wired|passes)\b",
+    r"configured|installed|migrated|bumped|enabled|disabled|improved|ensured|verified|test(?:ed)|ported|published|deployed|released|opened|closed|registered|wired|passes)\b",
     "done_state": r"\b(?:(?:all|unit|integration|the|existing|both|full)?[\w\s-]{0,24}(?:tests?|checks?|lint\w*|formatting|builds?|suite|strategies)(?: and \w+)? (?:now |all |still )?(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|"
     r"compiles?|(?:is|are) (?:clean|green|passing|complete|done))|"
-    r"(?:build|implementation|migration|refactor\w*|port|work|task|review|batch|deployment|rebase|fix) (?:is )?(?:now )?(?:complete(?:d)?|done|succeeded|finished|works?|passed|in place)|code compiles|lint(?:ing)? (?:is )?clean|overall: ?.{0,3}pass|"
+    r"(?:build|implementation|migration|refactor\w*|port|work|task|batch|deployment|rebase|fix) (?:is )?(?:now )?(?:complete(?:d)?|done|succeeded|finished|works?|passed|in place)|code compiles|lint(?:ing)? (?:is )?clean|overall: ?.{0,3}pass|"
     r"(?:has|have) (?:now )?been (?:added|updated|fixed|removed|created|replaced|renamed|published|committed|pushed|merged|implemented|addressed|reverted)|"
     r"(?:is|are) (?:now )?(?:fixed|implemented|in place|complete|completed|ready(?: to merge| for merge)?|done|committed|pushed|merged|resolved|cleared|rebuilt|working)\b|now (?:works|passes|uses|returns|handles|shows|creates|supports|has|follows)|"
-    r"working now|ready to merge|everything (?:is )?(?:works|working|passes)|it builds|builds? successfully|(?:rebased|committed|fixed) and pushed|written to|^(?:pr|commit|branch|pull request|release)\W{1,4}(?:¤|#)|works correctly|[✅✓☑✔])",
+    r"working now|ready to merge|everything (?:is )?(?:works|working|passes)|it builds|builds? successfully|(?:rebased|committed|fixed) and pushed|written to|^(?:pr|commit|branch|pull request|release): |already done|(?:comments|items|issues) addressed|works correctly)|^[✅✓☑✔]|\bnow (?:stored|used|set|shown|written)\b|\b(?:updated|added|fixed) and (?:passing|tested|pushed|committed)",
 }
 
 

@@ -53,6 +53,7 @@ WEIGHTS = {
     "fault_word": 2,
     "fault_maybe": 1,
     "contrast": 1,
+    "fault_cry": 1,
     "fault_todo": 2,
     "fault_error": 2,
     "mended": -2,
@@ -242,45 +243,48 @@ def _kind(lead: str) -> str:
     """What the list under a line holds: finished work, offers, faults, or nothing known."""
     said = re.sub(r"\([^)]*\)", "", plain(lead))
     said = said[said.rstrip(":* ").rfind(". ") + 1 :]
-    return next((kind for kind in ("done", "offer", "fault") if said and sign(f"lead_{kind}", said)), "")
+    return next((kind for kind in ("done", "offer", "faults", "fault") if said and sign(f"lead_{kind}", said)), "")
 
 
 def _user(said: str, lead: str) -> tuple[str, float] | None:
     if said.endswith(("right?", "hey?", "no?")):
         return None
     question = sign("question", said)
-    told = sign("fault_error", said)
-    if not question and not told and sign("limit_user", said):
+    told = sign("fault_user", said) and not sign("mended", said)
+    if sign("fault_error", said) or (told and sign("fault_loud", said)):
+        return "ISSUE", 0.6 if question else 0.8
+    if not question and sign("limit_user", said):
         return "CONSTRAINT", 0.75
-    if told or (sign("fault_user", said) and not sign("mended", said)):
-        if not question:
-            return "ISSUE", 0.8
-        if told or sign("fault_loud", said):
-            return "ISSUE", 0.6
     if question:
         return ("DECISION", 0.6) if sign("choose_ask", said) else None
     if sign("choose_rule", said):
         return "DECISION", 0.65
     if sign("choose_user", said) and said.count(" ") >= 3:
-        return "DECISION", 0.8 if sign("choose_mark", said) or sign("choose_strong", said) else 0.5
+        strong = sign("choose_mark", said) or sign("choose_strong", said)
+        if strong or not told:
+            return "DECISION", 0.8 if strong else 0.5
+    if told:
+        return "ISSUE", 0.7
     if lead and sign("choose_user", lead):
         return "DECISION", 0.7
     return "CONTEXT", 0.4
 
 
 def _assistant(said: str, kind: str, *, loud: bool) -> tuple[str, float] | None:
-    if sign("question", said) or sign("offer", said) or (said.endswith(":") and said.count(" ") < 6 and not sign("done_start", said)):
+    if sign("question", said) or sign("offer", said) or (
+        said.endswith(":") and said.count(" ") < (3 if sign("done_start", said) else 6)
+    ):
         return None
     if sign("narration", said) or (kind != "done" and sign("plan", said)):
-        return ("DECISION", 0.7) if sign("choose_assistant", said) else None
+        return ("DECISION", 0.7) if sign("choose_assistant", said) and "let me fix" not in said else None
     if kind == "done":
         return "IMPL", 0.85
     if kind != "offer" and sign("rule_of_design", said):
         return ("CONSTRAINT" if sign("limit", said) else "DECISION"), 0.65
     done = sign("done_start", said)
-    if not done and (kind == "fault" or not sign("condition", said)):
-        faults = 2 * (kind == "fault") + sum(weight for name, weight in WEIGHTS.items() if sign(name, said))
-        if faults >= 2 and said.count(" ") >= (2 if kind == "fault" else 4):
+    if not done and (kind.startswith("fault") or not sign("condition", said)):
+        faults = (kind == "fault") + (kind == "faults") * 2 + _faults(said)
+        if faults >= 2 and said.count(" ") >= (2 if kind.startswith("fault") else 3):
             return "ISSUE", min(0.95, 0.6 + 0.05 * faults)
     if loud or ((sign("limit", said) or sign("limit_bare", said)) and not sign("condition", said)):
         return "CONSTRAINT", 0.6
@@ -289,6 +293,12 @@ def _assistant(said: str, kind: str, *, loud: bool) -> tuple[str, float] | None:
     if done or sign("done_state", said):
         return "IMPL", 0.8
     return "CONTEXT", 0.3
+
+
+def _faults(said: str) -> int:
+    told = re.sub(r"\([^)]*\)", "", said)  # what stands in brackets is an aside
+    points = sum(weight for name, weight in WEIGHTS.items() if sign(name, told))
+    return 0 if points == 2 and told.count(" ") < 4 and sign("fault_named", told) else points
 
 
 def _wide(text: str, role: str) -> tuple[str, float] | None:

@@ -51,7 +51,7 @@ EN = {
     r"regression|race|leak|failure|gap|flaw|discrepanc|duplication|conflict|failing)\w*|"
     r"(?:real|root|actual|main|remaining|core|underlying|the|only|this|another|important|whole|one) (?:issue|problem|bug|root cause|cause|culprit|concern|blocker|risk)s?"
     r"(?: here| now)?(?: \([^)]*\))?(?: to track[^:]*)?(?:\s*[:—–]| is\b| are\b| isn't\b| remains)|(?:has|have|hit|found|is|as) (?:the same|a|an|one more|another|\d+) (?:\w+ )?(?:bug|issue|problem|error|fault|mismatch|stale)s?\b|"
-    r"problem found|\bsame (?:problem|issue|bug|error)\b|smoking gun|culprit|race condition|deadlock|memory leak|infinite loop|data loss|merge conflicts?|security hole|vulnerabilit|"
+    r"problem found|this is (?:\w+ |%|¤ ){0,6}bug\b|(?:errors?|failures?) (?:is|are) (?:in|coming|from)\b|\bsame (?:problem|issue|bug|error)\b|smoking gun|culprit|race condition|deadlock|memory leak|infinite loop|data loss|merge conflicts?|security hole|vulnerabilit|"
     r"compiler errors?|typo in|regression in|bad default)",
     "fault_verb": r"\b(?:(?:is|are|was|were|still|keeps?|now|tests?|build|check|lint|hook|it|run|job|command|request|call|conversion|"
     + CODE
@@ -64,8 +64,9 @@ EN = {
     "fault_only": r"(?:\b(?:it|they|which|that|and|but|only) only (?:\w+s)\b|[—–-] ?only \w+s\b|n't any\b)",
     "fault_gap": r"\b(?:(?:there(?:'s| is| are)|have|has|with|^|still) (?:currently |still )?no (?:tests?|\w+ tests?|test coverage|\w+ coverage|validation|handling|existing|error handling|checks?|support|docs|documentation|"
     r"indication|link|explicit)\b|not (?:yet |currently )?(?:covered|tested|registered|handled|implemented|supported|included|wired|documented|finished|done|updated)\b|(?:hasn't|haven't|has not|have not) (?:been|yet|\w+ed (?:any|the))|"
-    r"lacks?\b|(?:don't|doesn't|do not|does not) have (?:any|an?|\w+ tests?|tests?)\b|(?:shouldn't|should not) be (?:there|here)|(?:couldn't|could not) be \w+ed|does not explain|doesn't exist)",
+    r"lacks?\b|(?:don't|doesn't|do not|does not) have (?:any|an?|\w+ tests?|tests?)\b|(?:shouldn't|should not) be (?:there|here)|(?:couldn't|could not) be \w+ed|does not explain|doesn't exist|(?:is|are) (?:defined .{0,40})?(?:never|not) used\b|never used\b)",
     # "the missing file" speaks of a fault that is known already; "a missing file" and "is missing" tell of one
+    "fault_cry": r"!$",
     "fault_word": r"(?:\b(?:is|are|was|were|be|been|isn't|stays?|still|has|have|it's|they're|with|a|an|\d+\+?|several|some|another|more|fully|also|again|looks?|points? to|as|becomes?|of|will|what's|that's|can|keeps) "
     r"(?:now |still |also |completely |fully |a |an |\w+ly |one |more |\w+ )?(?:"
     + _FAULTY
@@ -73,18 +74,18 @@ EN = {
     + _FAULTY
     + r")\b)",
     "hedge": r"\b(?:may|might|could|would|likely|probably|can happen|in theory|hit \d)\b",
-    "past": r"\b(?:was|were|had|originally|original|the old|previously)\b",
-    "harmless": r"(?:✓|^¤ ?\(?[^)]{0,12}\)? ?[-–—] )|\b(?:harmless|is gone|(?:can|could) see the (?:issue|problem)|found the (?:issue|problem)|instead of (?:silently|corrupt|fail|crash)\w*|fails fast|we now|now properly|no longer|nothing|not a (?:problem|bug|corruption)|no (?:\w+ )?(?:broken|missing|stale|orphaned|conflicts?|corrupt)|(?:doesn't|does not|isn't|is not|aren't|not) (?:cause|com|the cause|a bug)|"
+    "past": r"\b(?:was|were|had|didn't|did not|wasn't|weren't|originally|original|the old|previously)\b",
+    "harmless": r"(?:✓|^¤ ?\(?[^)]{0,12}\)? ?[-–—] )|\b(?:harmless|is gone|(?:can|could) see the (?:issue|problem)|found the (?:issue|problem)|instead of (?:silently|corrupt|fail|crash)\w*|fails fast|gracefully|never (?:crash|fail|break)\w*|falls? back|reproduc\w+|if that's the case|we now|now properly|no longer|nothing|not a (?:problem|bug|corruption)|no (?:\w+ )?(?:broken|missing|stale|orphaned|conflicts?|corrupt)|(?:doesn't|does not|isn't|is not|aren't|not) (?:cause|com|the cause|a bug)|"
     r"without \w+,|(?:issue|problem|bug|error|cause) was\b|(?:problem|issue) is the same|test that|handles? |reported as|edge cases?)",
     "contrast": r"(?:^|[\s,;—–-])(?:but|however|yet|although|even though|instead|unfortunately|except|still)\b",
     "fault_maybe": r"\b(?:" + _MAYBE + r")\b",
     "fault_todo": r"(?:\btodo\b|\bfixme\b|\bfollow-?up\b|\bstill (?:need|missing|open|waiting|references?|broken|to do)\b|\bneeds? (?:to be )?(?:fix|updat|rebas|test|review|clean|migrat|rewrit|document|"
     r"registr|rework)\w*|\bremains? (?:open|unresolved|to)|\bunresolved|\bnot yet\b|\bneed to (?:refactor|confirm|fix)|\bwork in progress|\bnot finished)",
     "fault_error": r"(?:^|[\s:(\"'])(?:error|fatal|panic|exception|traceback|api error|syntaxerror|typeerror)\b[^a-z]{0,3}:|\bexit(?:ed with)? (?:code|status) [1-9]|"
-    r"\bcannot use ¤?.* as\b|^(?:error|fatal|panic)\b",
+    r"\bcannot use ¤?.* as\b|^(?:error|fatal|panic)\b.{0,12}[:\[]",
     "fault_user": r"\b(?:(?:just |has |it )?(?:happened|broke|failed) (?:again|twice)|has broken|is broken|i(?:'m| am) (?:still |currently |now )*(?:getting|seeing)|"
     r"(?:doesn't|does not|isn't|not|won't|didn't) (?:work|update|seem|correct|right|adhere|show|change)\w*|barfed|blew up|crash\w*|fails?\b|"
-    r"(?:getting|seeing|hit|got|this|same|there's) (?:an? |the )?(?:bug|error|crash)\b|yuck|what's (?:lacking|missing|wrong)|is wrong|looks? (?:wrong|off|weird|broken)|messed up|stuck|"
+    r"(?:getting|seeing|hit|got|this|same|there's) (?:an? |the )?(?:bug|error|crash)\b|yuck|what's (?:lacking|missing|wrong)|is wrong|looks? (?:wrong|off|weird|broken)|messed up|fuck\w* (?:up|good)|fucked|explod\w+|wtf|weird|is too \w+|are too \w+|still (?:looks?|shows?|the same|broken|fails|not)|not everything|artifacts?|stuck|"
     r"stopped by|merge conflicts?|reproduc\w+)",
     "fault_loud": r"\b(?:broken?|again|getting|seeing|crash\w*|doesn't work|not working|barfed|failing|fails)\b",
     # decisions
@@ -92,7 +93,7 @@ EN = {
     "choose_ask": r"^(?:how about|what if we|can (?:we|you)|could (?:we|you)|would it)\b(?!.* or ).*\b(?:instead of|rather than|from scratch|in a (?:new|separate)|as a (?:new|separate))\b|^how about\b",
     "choose_rule": r"^if .{5,90}\b(?:then|call|print|return|show|exit|ask|fall back|skip|use)\b|\s(?:→|->)\s",
     "choose_user": r"^[a-d]\) (?!why|what|how|is|are|do|does|can|should|where|when)|^(?:\W|ok(?:ay)?|yes|yeah|yep|no|nope|hmm|hm|sure|right|cool|alright|and|so|then|well|oh|good|great|please|[a-e1-9][.):]|,)*\s*"
-    r"(?:let's (?!look|see|check|think|discuss|talk|not\b|jump)|i(?:'d| would) (?:prefer|rather|like)|(?:we )?(?:don't|do not) need to|(?:that|it|this) should (?:be|use|go|live)|i'll do |i (?:prefer|want|figure|think (?:we|that|it)|choose|pick|decided)|we(?:'ll| will| should| can skip| need to)\b|"
+    r"(?:let's (?!look|see|check|think|discuss|talk|not\b|jump)|i(?:'d| would) (?:prefer|rather|like)|(?:we )?(?:don't|do not) need to|(?:that|it|this) should (?:be|use|go|live)|(?:the )?¤?[\w /]{2,40}? should (?:be|stay|return|use|have|go|live)\b|no,? (?:the|it|that|we)\b|i'll do |i (?:prefer|want|figure|think (?:we|that|it)|choose|pick|decided)|we(?:'ll| will| should| can skip| need to)\b|"
     r"(?:put|use|keep|make|move|rename|drop|skip|leave|go with|stick (?:with|to)|switch|do it|do this|call|name|pick|choose|take|write|run|start|create|build|add|remove|replace|store|each|the (?:idea|plan|goal|rule|point|intention) is)\b)",
     "choose_mark": r"\b(?:instead of|rather than|let's (?:do|use|keep|move|start|make|just)|go back|for now|as a separate|separately|go with|going with|prefer|let's go with|in (?:#?\d+|a (?:new|separate))|only |simply|first|"
     r"before |by default|we don't need|no need to|don't need to|use |should (?:be|have|use|return|live|go|just)|manually|in the background|from scratch|either|always)\b",
@@ -100,10 +101,11 @@ EN = {
     r"workaround))|i(?:'ll| will) (?:use|replace|pass|keep|skip|go with|store|put|make|treat|add .{0,60}(?:before|after|around)|update .{0,60}to (?:follow|use|show))|(?:is|are) the right (?:tool|choice|approach|way)|"
     r"(?:the )?(?:correct|right|simplest|cleanest|best|intended) (?:behaviou?r|approach|solution|way|choice|fix) (?:is|uses|here|to)\b|decided (?:to|on|that|against)|decision:|"
     r"we(?:'re| are) going with|going with|chose(?:n)? |(?:skipped|acceptable|deferred|postponed|rejected) \(|we'll .* in #?\d+|so (?:we|i)(?:'ll| will) |"
-    r"^using .* so\b|focus on .* first|(?:understood|agreed|got it)\b.{0,8}you want|i won't|^(?:you're right\W+|agreed\W+|so )*we should (?:add|use|keep|make|do|remove|store|treat|commit)\b|should (?:use|live|rely on|go (?:in|into|to)|own)\b|i'll do (?:it|this|that) (?:in|by|with|as))",
+    r"^using .* so\b|focus on .* first|(?:understood|agreed|got it)\b.{0,8}you want|i won't|^(?:you're right\W+|agreed\W+|so )*we should (?:add|use|keep|make|do|remove|store|treat|commit)\b|(?:the|we|logic|handlers?|code) should (?:use|live|rely on|go (?:in|into|to)|own)\b|i'll do (?:it|this|that) (?:in|by|with|as))",
     # the line above a list
-    "lead_done": r"\b(?:changes? made|summary of (?:\w+ )*changes|what (?:was|i|we) (?:fixed|changed|did|added|have done)|implemented|completed|changes in this commit|here's what (?:was|i) \w+|was fixed|what changed|now has|addressed|fixes|done(?! well))\b",
+    "lead_done": r"\b(?:(?:issues|problems|bugs) (?:fixed|addressed|resolved)|changes? made|summary of (?:\w+ )*changes|what (?:was|i|we) (?:fixed|changed|did|added|have done)|implemented|completed|changes in this commit|here's what (?:was|i) \w+|was fixed|what changed|now has|addressed|fixes|done(?! well))\b",
     "lead_offer": r"\b(?:options?|want me to|alternatives?|approach(?:es)?|recommend\w*|suggest\w*|would you|should|could|patterns?|arguments?|proposed?|plan|manual verification|tests?|scenarios?|next steps?|to merge|you can|possible|potential|either)\b",
+    "lead_faults": r"\b(?:\d+ (?:\w+ )?(?:issues|problems|comments|bugs)|found|(?:new|more|review) (?:comments|ones)|important)\b",
     "lead_fault": r"\b(?:issues?|problems?|bugs|concerns|limitations|(?:new|more|review) (?:comments|ones)|open (?:items|questions)|todos?|left to do|risks|duplication)\b",
     # a fault that is over
     "repaired": r"\b(?:fixe[sd]|resolved|corrected|solved|no longer (?:fails?|happens?|an issue|crash\w*)|now (?:works?|passes|handles?|correctly|properly)|works? (?:now|again)|cleared|addressed|"
@@ -112,13 +114,13 @@ EN = {
     "checks_pass": r"\ball .{0,30}(?:tests?|checks?) (?:and \w+ )?(?:now )?pass|\b(?:tests|suite|build|lint\w*)(?: and \w+)? (?:all )?(?:pass|passes|succeeds?|succeeded|(?:is|are) (?:clean|green))",
     "rule_of_design": r"^[\w ()-]{3,40}: (?:log|return|use|skip|keep|store|treat|ignore|reject|retry|warn)\b",
     # limits
-    "limit": r"\b(?:must(?:n't| not)?\b(?! have)|"
+    "limit": r"\b(?:(?<!because )(?<!difference )must(?:n't| not)?\b(?! have| be (?:in|coming|a|an|the|something|due|because|from))|"
     r"should(?:n't| not| never)? be (?:committed|ignored|stored|blocked|kept|used|reused|changed|deleted|removed|exposed|logged|modified|in)\b|should (?:only|always|never)|(?:we|you|users?|they|hooks?) should(?:n't| not)|(?:is|are) (?:not allowed|forbidden|prohibited|off[- ]limits|required|mandatory)|need(?:s)? to (?:stay|remain|work without|be kept)|"
-    r"(?:can't|cannot|can not|can only|may only|may not) be\b|not allowed|no more than|at most|at least \d|only works? (?:with|on|if)|"
+    r"(?<!since they )(?<!since it )(?<!because they )(?<!because it )(?:can't|cannot|can not|can only|may only|may not) be\b|not allowed|no more than|at most|at least \d|only works? (?:with|on|if)|"
     r"without (?:touching|breaking|changing)|has to (?:be|stay|work|run|support)|have to (?:be|stay|support)|limited to|circular import|won't be allowed)",
     "limit_user": r"(?<!\bwe )(?<!\bi )(?<!\byou )(?<!\bthey )(?<!\bit )\b(?:(?:do not|don't|dont|never) (?!know|think|need|see|understand|recall|remember|have|we\b|you\b|i\b|mind|want to)\w+|no don't|let's not|should(?:n't| not| never| only| always)|should be \w+ed\b|must(?:n't| not)?\b|"
-    r"(?:^|, |should |must |please )always \w+|only (?:use|do|touch|change|commit|when|if|for)|make sure|ensure|(?:is|are) not to|not allowed|no more|required|requirement|directive|without (?:\w+ing)|has to|have to|"
-    r"needs? to (?:be|stay|support|work))",
+    r"(?:^|, |should |must |please )always \w+|only (?:use|do|touch|change|commit|when|if|for)|(?:is|are) not to|not allowed|no more|required|requirement|directive|without (?:\w+ing)|has to|have to|"
+    r"needs? to (?:be|stay|support|work))|(?:^|, )no \w+(?: \w+)?!$",
     "limit_bare": r"^(?:not in|never|do not|don't)\b",
     "limit_loud": r"(?:\b[Ss]hould |\b[Cc]an |\b[Mm]ay |\bbe |^|: |, )(?:NOT|NEVER|ONLY)\b|\b(?:MUST|DO NOT)\b",
     # finished work

@@ -149,6 +149,11 @@ def _store(
             found.last_number = number = _number(con, session, turn, masked=masked)
             found.last_state = turn.state
             _store_turn(con, session, number, turn, found.factor, masked=masked)
+        # A prompt that never got into the transcript before a later one did was taken back: it is no turn.
+        con.execute(
+            "DELETE FROM turns WHERE session_id=? AND uuid IS NULL AND state='open' AND items=0 AND turn_number < ?",
+            (session, found.last_number),
+        )
         for call in reader.late:
             _complete_late(con, session, call, found.factor, masked=masked)
         real, estimated = reader.growth
@@ -180,14 +185,13 @@ def _number(con: sqlite3.Connection, session: str, turn: transcript.Turn, *, mas
         (session, turn.uuid, turn.prompt_id, turn.uuid),
     ).fetchone()
     if row is None:
-        # Clients before 2.1.196 give no prompt id: the oldest announced turn with this text is the one.
+        # Clients before 2.1.196 give no prompt id: the oldest announced turn with this text is the one, or the oldest
+        # at all, because what a picture or a rewritten prompt looks like is not known beforehand.
         row = con.execute(
             "SELECT t.turn_number FROM turns t LEFT JOIN details d ON d.session_id = t.session_id "
-            "AND d.source_id = 'user:' || t.turn_number WHERE t.session_id=? AND t.uuid IS NULL "
-            "AND t.prompt_id IS NULL AND coalesce(d.input_text, ?2) = ?2 ORDER BY t.turn_number".replace(
-                "=? AND", "=?1 AND"
-            ),
-            (session, memory_db.pack(calls.mask(turn.user_text, on=masked))[0]),
+            "AND d.source_id = 'user:' || t.turn_number WHERE t.session_id=?1 AND t.uuid IS NULL "
+            "AND t.prompt_id IS NULL AND (d.input_text = ?2 OR ?3) ORDER BY d.input_text <> ?2, t.turn_number",
+            (session, memory_db.pack(calls.mask(turn.user_text, on=masked))[0], turn.command is None),
         ).fetchone()
     if row is not None:
         return int(row[0])

@@ -1,6 +1,6 @@
 """SessionStart after a compaction: one part of the waiting block, once.
 
-Idea: the client limits each handler's text, not their sum, so one handler stands for one part (the first argument); the
+Idea: the client limits each handler's text, not their sum, so one handler stands for one part (`--part N`); the
 parts say their number because the client keeps the order in which handlers finish.
 Invariant: silent for every other source, inside sub-agents, and the second time.
 Checked in tests/hooks/test_delivery.py and tests/e2e.
@@ -29,7 +29,8 @@ def work(event: dict[str, Any]) -> dict[str, Any] | None:
     """The document with this handler's part."""
     if hook_io.text_of(event, "source") != "compact" or hook_io.text_of(event, "agent_id"):
         return None
-    part = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1
+    given = sys.argv[-1]  # --part N
+    part = int(given) if given.isdigit() else 1
     session = hook_io.text_of(event, "session_id")
     path = hook_io.text_of(event, "transcript_path")
     con = memory_db.connect()

@@ -6,7 +6,7 @@ no such mark, so they are ours only where the record of the installation says so
 wrote; whatever a user changed since is the user's.
 
 Invariant: ``strip(add(text, wanted))`` means what ``text`` meant, for every settings object.
-Checked by ``tests/hooks/test_install_entries.py``.
+Checked by ``tests/hooks/installer/test_install_foreign.py``.
 """
 
 import json

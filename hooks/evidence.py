@@ -4,7 +4,7 @@ Idea: nothing that we wrote down ourselves counts as delivery. The client notes 
 it put before the model, so each boundary is judged by the lines behind it, up to the next boundary.
 
 Invariant: every boundary of the main conversation gets exactly one verdict; a sub-agent's gets none.
-Checked by ``tests/hooks/test_status.py``.
+Checked by ``tests/hooks/installer/test_status.py``.
 """
 
 import json

@@ -4,7 +4,7 @@ Idea: everything the installer knows about the machine comes through one frozen 
 whole machine of its own and nothing reads the real environment behind its back.
 
 Invariant: the interpreter that hooks are registered with is never one inside a virtual environment.
-Checked by ``tests/hooks/test_install.py``.
+Checked by ``tests/hooks/installer/test_install.py``.
 """
 
 import hashlib

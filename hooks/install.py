@@ -9,7 +9,7 @@ file, the one step that makes a client call us, is written last when installing 
 
 Invariants: entries of others keep their bytes and their order; installing twice changes nothing; uninstalling gives the
 file back byte for byte when nobody else changed it; dying between two steps loses nothing.
-Checked by ``tests/hooks/test_install.py``, ``test_install_foreign.py`` and ``test_install_faults.py``.
+Checked by ``tests/hooks/installer/test_install.py``, ``test_install_foreign.py`` and ``test_install_faults.py``.
 
 Standard library only; written for Linux, macOS and Windows, run on Linux.
 """
@@ -282,15 +282,16 @@ def _install(plan: Plan) -> Result:
     steps.write_backup(home / "backups", plan.settings.path, plan.original)
     if plan.changes_settings:
         steps.write_backup(home / "backups", plan.settings.path, plan.settings.data)
-    records.save(home, replace(plan.record.with_installation(one), broken=False))
-    skills, written = steps.write_skills(plan.host, plan.skills)
+    skills = {**plan.record.skills, **steps.fingerprints(plan.skills)}
+    records.save(home, replace(plan.record.with_installation(one), skills=skills))
+    written = steps.write_skills(plan.host, plan.skills)
     if plan.changes_settings:
         plan.settings.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings_file.replace(plan.settings, plan.after)
+    settings_file.sweep(plan.settings.target)
     # From here on the file is in its new state, so the older ones need not be told apart any more.
     states = tuple(state for state in one.states if state.installed == settings_file.digest(plan.after)) or one.states
-    final = replace(plan.record.with_installation(replace(one, states=states)), skills={**plan.record.skills, **skills})
-    records.save(home, replace(final, broken=False))
+    records.save(home, replace(plan.record.with_installation(replace(one, states=states)), skills=skills))
     steps.prune_backups(home / "backups", plan.settings.path, {state.original for state in states if state.original})
     changed = changed or written or plan.changes_settings or plan.config is not None
     return Result(plan, changed=changed)
@@ -302,6 +303,7 @@ def _uninstall(plan: Plan) -> Result:
     if changed:
         steps.write_backup(home / "backups", plan.settings.path, plan.settings.data)
         settings_file.replace(plan.settings, plan.after)
+    settings_file.sweep(plan.settings.target)
     last = not plan.record.installations
     record = plan.record
     if last:
@@ -324,6 +326,6 @@ def installed_before(host: Host, scope: Scope) -> bool:
 if __name__ == "__main__":
     import sys
 
-    from commands import main  # type: ignore[import-not-found]
+    from install_cli import main  # type: ignore[import-not-found]
 
     sys.exit(main())

@@ -6,7 +6,7 @@ line ends. What strict JSON does not allow is refused with its line: comments, a
 NaN, and a key that an object holds twice (readers disagree about which one counts).
 
 Invariant: dropping what was appended last gives the text back, unless the container was empty and held white space.
-Checked by ``tests/hooks/test_install_json_text.py``.
+Checked by ``tests/hooks/installer/test_json_text.py``.
 """
 
 import json

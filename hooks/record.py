@@ -6,7 +6,7 @@ will be, and reduced to the one that is afterwards; so whichever moment a proces
 the one on disk.
 
 Invariant: a file whose fingerprint is recorded goes back to exactly the bytes it came from.
-Checked by ``tests/hooks/test_install_faults.py``.
+Checked by ``tests/hooks/installer/test_install_faults.py``.
 """
 
 import json

@@ -6,7 +6,7 @@ or from the folder of this module when nothing is installed, and they play one s
 prompt, a tool call, the end of the turn, a compaction. The real memory, settings and transcripts are not touched.
 
 Invariant: each hook leaves with code 0 and prints nothing or exactly one document, and the block comes in all parts.
-Checked by ``tests/hooks/test_install_self_test.py``.
+Checked by ``tests/hooks/installer/test_self_test.py``.
 """
 
 import json

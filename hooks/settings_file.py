@@ -5,7 +5,7 @@ to disk, renamed over it. A link stays a link: what it points to is replaced. Be
 more; if anybody changed it meanwhile, nothing is written.
 
 Invariant: at every moment the path holds either the old bytes or the new ones, with the old mode.
-Checked by ``tests/hooks/test_install_settings_file.py`` (also with a rename that fails).
+Checked by ``tests/hooks/installer/test_install_foreign.py`` and, with renames that fail, ``test_install_faults.py``.
 """
 
 import contextlib
@@ -16,12 +16,15 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 try:
     from . import json_text
 except ImportError:  # run as a script
     import json_text  # type: ignore[import-not-found,no-redef]
+
+
+TEMPORARY: Final = ".throughline"
 
 
 class InstallRefused(Exception):
@@ -120,8 +123,8 @@ def replace(file: SettingsFile, data: bytes | None) -> None:
         raise InstallRefused(f"{file.path} was changed by somebody else just now; nothing was written, run this again")
     if data is None:
         file.target.unlink(missing_ok=True)
-        return
-    write_atomic(file.target, data)
+    else:
+        write_atomic(file.target, data)
 
 
 def write_atomic(target: Path, data: bytes, *, mode: int = 0o600) -> None:
@@ -129,7 +132,7 @@ def write_atomic(target: Path, data: bytes, *, mode: int = 0o600) -> None:
     old = None
     with contextlib.suppress(FileNotFoundError):
         old = target.stat()
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=TEMPORARY, dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
@@ -145,6 +148,12 @@ def write_atomic(target: Path, data: bytes, *, mode: int = 0o600) -> None:
             os.unlink(name)
         raise
     _sync_folder(target.parent)
+
+
+def sweep(target: Path) -> None:
+    """Remove what a process that died left beside this file."""
+    for path in target.parent.glob(f".{target.name}.*{TEMPORARY}"):
+        path.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

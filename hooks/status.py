@@ -5,7 +5,7 @@ a hook's last run. What does not fit together becomes a problem with its cure, s
 everything that can be seen from outside is in order.
 
 Invariant: looking writes nothing, not even a missing folder.
-Checked by ``tests/hooks/test_status.py``.
+Checked by ``tests/hooks/installer/test_status.py``.
 """
 
 import os

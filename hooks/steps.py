@@ -5,7 +5,7 @@ interpreter that finds no script ends with code 2, which the client takes as "bl
 one-line scripts behind that do nothing. A skill file that somebody wrote or changed by hand is never thrown away.
 
 Invariant: running a step twice does what running it once does.
-Checked by ``tests/hooks/test_install.py`` and ``test_install_faults.py``.
+Checked by ``tests/hooks/installer/test_install.py`` and ``test_install_faults.py``.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ try:
     from . import json_text
     from .host import Host, version_folders
     from .record import Record, backup_name
-    from .settings_file import InstallRefused, digest, documents_of, read, write_atomic
+    from .settings_file import InstallRefused, digest, documents_of, read, sweep, write_atomic
 except ImportError:  # run as a script
     import json_text  # type: ignore[import-not-found,no-redef]
     from host import Host, version_folders  # type: ignore[import-not-found,no-redef]
@@ -32,6 +32,7 @@ except ImportError:  # run as a script
         digest,
         documents_of,
         read,
+        sweep,
         write_atomic,
     )
 
@@ -97,6 +98,8 @@ def _remove_old(host: Host, folder: Path) -> None:
 def remove_hooks(hooks: Path, registered: set[str]) -> bool:
     """Whether anything had to be removed so that only the registered scripts are left, and do nothing."""
     changed = False
+    for staged in hooks.glob(".new-*"):
+        shutil.rmtree(staged, ignore_errors=True)
     for folder in version_folders(hooks):
         for path in sorted(folder.rglob("*"), reverse=True):
             if path.is_dir() and not path.is_symlink():
@@ -154,8 +157,13 @@ def _looks_ours(data: bytes, host: Host) -> bool:
     return b"lookup.py" in data and str(host.hooks).encode() in data
 
 
-def write_skills(host: Host, skills: tuple[Skill, ...]) -> tuple[dict[str, str], bool]:
-    """The fingerprints of the skill files, and whether any had to be written."""
+def fingerprints(skills: tuple[Skill, ...]) -> dict[str, str]:
+    """By which the skill files will be known as ours."""
+    return {str(skill.path): digest(skill.data) for skill in skills}
+
+
+def write_skills(host: Host, skills: tuple[Skill, ...]) -> bool:
+    """Whether any skill file had to be written."""
     changed = False
     for skill in skills:
         if _read(skill.path) == skill.data:
@@ -164,7 +172,7 @@ def write_skills(host: Host, skills: tuple[Skill, ...]) -> tuple[dict[str, str],
         skill.path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(Path(os.path.realpath(skill.path)), skill.data, mode=0o644)
         changed = True
-    return {str(skill.path): digest(skill.data) for skill in skills}, changed
+    return changed
 
 
 def remove_skills(host: Host, record: Record) -> bool:
@@ -173,14 +181,14 @@ def remove_skills(host: Host, record: Record) -> bool:
     for name, fingerprint in record.skills.items():
         path = Path(name)
         data = _read(path)
-        if data is None:
-            continue
-        if digest(data) != fingerprint:
+        if data is not None and digest(data) != fingerprint:
             if not _looks_ours(data, host):
                 continue
             write_backup(host.home / "backups", path, data)
-        path.unlink()
-        changed = True
+        if data is not None:
+            path.unlink()
+            changed = True
+        sweep(path)
         with contextlib.suppress(OSError):
             path.parent.rmdir()
     return changed

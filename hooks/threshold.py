@@ -11,7 +11,7 @@ after each compaction (input, cache writes and cache reads together; side reques
 the median over the sessions. The first request holds the first question too, so this errs on the safe side.
 
 Invariant: what ``choose`` sets by itself never puts T below the floor, and never beside a setting of the user's own.
-Checked by ``tests/hooks/test_threshold.py``.
+Checked by ``tests/hooks/installer/test_threshold.py``.
 """
 
 import json
@@ -203,17 +203,19 @@ def current(documents: Iterable[tuple[str, Mapping[str, Any]]], env: Mapping[str
         return next(((n, place) for place, block in places if (n := _number(block.get(key))) is not None), (None, ""))
 
     percent, percent_from = first(PCT[-1])
-    window, window_from = first(WINDOW_ENV[-1])
+    window, window_from = next(
+        ((n, at) for at, block in places if (n := _variable(block.get(WINDOW_ENV[-1])))), (None, "")
+    )
     variable = window is not None
     for name, document in documents:
-        if window is None and (window := _number(document.get(WINDOW[0]))) is not None:
+        if window is None and (given := _number(document.get(WINDOW[0]))) is not None:
+            window = int(given)
             window_from = f"{WINDOW[0]} in {name}"
     off = next((f"autoCompactEnabled in {name}" for name, d in documents if d.get("autoCompactEnabled") is False), "")
     for key in ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"):
         off = off or next((f"{key} ({place})" for place, block in places if _on(block.get(key))), "")
     small = any(_on(block.get("CLAUDE_CODE_DISABLE_1M_CONTEXT")) for _, block in places)
-    whole = None if window is None else int(window)
-    return Current(percent, percent_from, whole, window_from, variable, small, off)
+    return Current(percent, percent_from, window, window_from, variable, small, off)
 
 
 def _number(value: Any) -> float | None:
@@ -222,6 +224,12 @@ def _number(value: Any) -> float | None:
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
+
+
+def _variable(value: Any) -> int | None:
+    """The window as the client reads its variable: leading digits only, and never below the lowest."""
+    digits = re.match(r"\s*(\d{1,9})", str(value))
+    return max(int(digits[1]), LOWEST_WINDOW) if digits else None
 
 
 def _on(value: Any) -> bool:
@@ -238,7 +246,7 @@ def choose(measured: Measured, users: Current, *, percent: str | None = None, wi
         warnings += _asked(users, percent, window)
     used_percent = users.percent if percent is None else float(percent)
     # The client's variable for the window beats the key that is written here.
-    fixed = window is None or users.window_is_variable
+    fixed = window is None or (users.window_is_variable and users.window is not None)
     used_window = users.window if fixed else window
     small = fires_at(SMALL_MODEL, used_window, used_percent)
     big = None if users.only_small else fires_at(BIG_MODEL, used_window, used_percent)

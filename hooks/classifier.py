@@ -131,7 +131,7 @@ def says_mended(said: str, role: str) -> bool:
     bare = plain(said)
     if sign("question", bare) or (role == "assistant" and (sign("offer", bare) or sign("narration", bare))):
         return False
-    return sign("repaired", bare)
+    return sign("repaired", bare) or (role == "assistant" and sign("done_mark", bare))
 
 
 def settles(said: str, issue: str) -> bool:
@@ -267,7 +267,7 @@ def _user(said: str, lead: str) -> tuple[str, float] | None:
         return "ISSUE", 0.7
     if lead and sign("choose_user", lead):
         return "DECISION", 0.7
-    return "CONTEXT", 0.4
+    return None if sign("request", said) else ("CONTEXT", 0.4)
 
 
 def _assistant(said: str, kind: str, *, loud: bool) -> tuple[str, float] | None:

@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 CHECK = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|go (?:test|build|vet)|cargo (?:test|build|check|clippy|run)|(?:npm|pnpm|yarn|bun) (?:test|ci|install|run)|jest|vitest|"
+    r"(?:\S*/)?(?:(?:python3?|uv run|poetry run|npx|bunx|sudo) (?:-m )?)?(?:pytest|unittest|tox|nox|go (?:test|build|vet)|cargo (?:test|build|check|clippy|run)|(?:npm|pnpm|yarn|bun) (?:test|ci|install|run)|jest|vitest|"
     r"tsc|eslint|make|mvn|gradlew?|ruff|mypy|pyright|golangci-lint|mise run|just|bazel|dotnet|rspec|bundle exec|phpunit|cmake|"
     r"ctest|docker (?:build|compose)|terraform|swift (?:test|build)|mix test|git (?:push|merge|rebase|commit|cherry-pick|pull|apply|gc))\b"
 )
-NOISE = re.compile(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|less|cat|tee)\b[^|;&]*|;\s*echo\b[^;&]*|>\s*/dev/null|2>/dev/null)")
-SETUP = re.compile(r"^\s*(?:(?:cd|source|export|set)\s[^;&|]*(?:&&|;)|timeout\s+\S+|time\s|[A-Z_][A-Z0-9_]*=\S*)\s*")
+NOISE = re.compile(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|less|cat|tee)\b[^|;&\n]*|2?>\s*/dev/null)")
+SETUP = re.compile(r"^\s*(?:timeout\s+\S+|time\s|[A-Z_][A-Z0-9_]*=\S*|\()\s*")
 EVERYTHING = frozenset({"./...", ".", "-v", "-q", "-x", "-race", "--verbose", "-count=1"})
+ASIDE = re.compile(r"(?:cd|export|source|set|echo|sleep|mkdir|git (?:add|status|diff|stash|log))\b")
+FAILED = re.compile(r"\b(?:FAIL(?:ED|URE)?|failed|Error|error:|fatal:|panic:)(?!\w)")
+TAIL = 4000
+PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+JOIN = " && "
+LONGEST = 400  # a longer line is a script of its own, never run again in the same words
 FAULT_LINE = re.compile(
     r"^.*(?:\berror\b|\bfail(?:ed|ure|s)?\b|\bfatal\b|\bpanic\b|exception|cannot |undefined|not found|assert).*$", re.IGNORECASE | re.MULTILINE
 )
@@ -30,49 +36,77 @@ REJECTED = ("The user doesn't want to proceed", "[Request interrupted", "Permiss
 FILES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
-def core(command: str) -> str:
-    """The part of a shell line that does the work: without folder changes, environment, pipes to a pager."""
-    line = NOISE.sub("", command.strip())
-    while (shorter := SETUP.sub("", line)) != line:
-        line = shorter
-    return " ".join(line.split())
+def checks(command: str) -> tuple[list[str], bool]:
+    """(the checks in a shell line, whether it does nothing else that could fail); environment and pagers are taken off."""
+    found: list[str] = []
+    if "<<" in command:
+        return found, False
+    alone = True
+    for part in PARTS.split(NOISE.sub("", command.strip())):
+        line = part.strip()
+        while (shorter := SETUP.sub("", line)) != line:
+            line = shorter
+        if CHECK.match(line):
+            found.append(" ".join(line.split()))
+        elif line and not ASIDE.match(line):
+            alone = False
+    return found, alone
 
 
 def covers(later: str, earlier: str) -> bool:
     """True where a success of `later` says that `earlier` would succeed too."""
-    if later == earlier:
-        return True
     new, old = later.split(), earlier.split()
-    return bool(CHECK.search(later)) and new[:2] == old[:2] and set(new) - EVERYTHING <= set(old)
+    return later == earlier or (new[:2] == old[:2] and set(new) - EVERYTHING <= set(old))
 
 
-def _ran(tools: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+class _Run:
+    """One finished shell call that held checks."""
+
+    __slots__ = ("alone", "call", "checks", "failed")
+
+    def __init__(self, call: Any, found: list[str], *, alone: bool) -> None:
+        self.call = call
+        self.checks = found
+        self.alone = alone
+        piped = "|" in call.input["command"].replace("||", "")
+        # behind a pager the exit code is the pager's, so the output has to speak
+        self.failed = call.is_error or (piped and FAILED.search(call.output[-TAIL:]) is not None)
+
+
+def _runs(tools: Iterable[Any]) -> Iterator[_Run]:
     for call in tools:
-        if call.name == "Bash" and call.output is not None and not call.sidechain:
-            command = call.input.get("command")
-            if isinstance(command, str) and not call.output.lstrip().startswith(REJECTED):
-                yield core(command), call
+        command = call.input.get("command")
+        if call.name != "Bash" or call.output is None or call.sidechain or not isinstance(command, str):
+            continue
+        if call.output.lstrip().startswith(REJECTED) or call.input.get("run_in_background"):
+            continue
+        found, alone = checks(command)
+        if found:
+            yield _Run(call, found, alone=alone)
 
 
 def passes(failed: str, tools: Iterable[Any]) -> bool:
-    """True where the newest run of a failed command, or of one that asks for more, went well."""
-    verdict = False
-    for command, call in _ran(tools):
-        if covers(command, failed) and not call.input.get("run_in_background"):
-            verdict = not call.is_error
-    return verdict
+    """True where every check of a failed line has gone well since it last failed."""
+    return _passed(failed, _runs(tools))
+
+
+def _passed(failed: str, runs: Iterable[_Run]) -> bool:
+    wanted = failed.split(JOIN)
+    left = set(wanted)
+    for run in runs:
+        touched = {old for old in wanted if any(covers(new, old) for new in run.checks)}
+        left = left | touched if run.failed else left - touched
+    return not left
 
 
 def still_failing(tools: Iterable[Any]) -> list[tuple[str, str]]:
-    """(command, what it said) of each check whose newest run in the turn failed, at most the last three."""
+    """(checks, what was said) of each line whose checks failed and did not all pass later, at most the last three."""
+    runs = list(_runs(tools))
     open_now: dict[str, str] = {}
-    for command, call in _ran(tools):
-        if call.is_error and CHECK.search(command):
-            open_now.pop(command, None)
-            open_now[command] = _complaint(call.output)
-        elif not call.is_error and not call.input.get("run_in_background"):
-            for earlier in [known for known in open_now if covers(command, known)]:
-                del open_now[earlier]
+    for number, run in enumerate(runs):
+        line = JOIN.join(run.checks)
+        if run.call.is_error and run.alone and len(line) <= LONGEST and not _passed(line, runs[number + 1 :]):
+            open_now[line] = _complaint(run.call.output)
     return list(open_now.items())[-3:]
 
 

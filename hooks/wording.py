@@ -102,6 +102,7 @@ EN = {
     r"(?:the )?(?:correct|right|simplest|cleanest|best|intended) (?:behaviou?r|approach|solution|way|choice|fix) (?:is|uses|here|to)\b|decided (?:to|on|that|against)|decision:|"
     r"we(?:'re| are) going with|going with|chose(?:n)? |(?:skipped|acceptable|deferred|postponed|rejected) \(|we'll .* in #?\d+|so (?:we|i)(?:'ll| will) |"
     r"^using .* so\b|focus on .* first|(?:understood|agreed|got it)\b.{0,8}you want|i won't|^(?:you're right\W+|agreed\W+|so )*we should (?:add|use|keep|make|do|remove|store|treat|commit)\b|(?:the|we|logic|handlers?|code) should (?:use|live|rely on|go (?:in|into|to)|own)\b|i'll do (?:it|this|that) (?:in|by|with|as))",
+    "request": r"^(?:\W|ok|and|also|then|,)*(?:can|could|would|will|please|do|does|is|are|what|how|why|where|which|show|tell|help|give|find|explain|fix)\b|^\S+( \S+){0,3}$",
     # the line above a list
     "lead_done": r"\b(?:(?:issues|problems|bugs) (?:fixed|addressed|resolved)|changes? made|summary of (?:\w+ )*changes|what (?:was|i|we) (?:fixed|changed|did|added|have done)|implemented|completed|changes in this commit|here's what (?:was|i) \w+|was fixed|what changed|now has|addressed|fixes|done(?! well))\b",
     "lead_offer": r"\b(?:options?|want me to|alternatives?|approach(?:es)?|recommend\w*|suggest\w*|would you|should|could|patterns?|arguments?|proposed?|plan|manual verification|tests?|scenarios?|next steps?|to merge|you can|possible|potential|either)\b",
@@ -110,6 +111,7 @@ EN = {
     # a fault that is over
     "repaired": r"\b(?:fixe[sd]|resolved|corrected|solved|no longer (?:fails?|happens?|an issue|crash\w*)|now (?:works?|passes|handles?|correctly|properly)|works? (?:now|again)|cleared|addressed|"
     r"(?:tests?|checks?|lint|build)(?: and \w+)? (?:now |all )?(?:pass|passes|succeeds?|(?:is|are) (?:clean|green))|updated? .{0,60}to handle|handled now|unblocked|mended)\b",
+    "done_mark": r"^[✅✓☑✔]|^(?:added|handled|removed|replaced|updated|corrected|committed|pushed|implemented|rewrote|rebased|documented)\b",
     "checks": r"\b(?:tests?|lint\w*|build|compil\w*|suite)\b",
     "checks_pass": r"\ball .{0,30}(?:tests?|checks?) (?:and \w+ )?(?:now )?pass|\b(?:tests|suite|build|lint\w*)(?: and \w+)? (?:all )?(?:pass|passes|succeeds?|succeeded|(?:is|are) (?:clean|green))",
     "rule_of_design": r"^[\w ()-]{3,40}: (?:log|return|use|skip|keep|store|treat|ignore|reject|retry|warn)\b",

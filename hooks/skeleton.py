@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 ARROW = " → "
-LINE = 100  # in quarters of a token: a Latin character is one, a CJK character six
-INTENT_LEAST, INTENT_MOST = 24, 56
+LINE = 104  # in quarters of a token: a Latin character is one, a CJK character six
+INTENT_LEAST, INTENT_MOST = 24, 48
 LAST = 3  # answers of a turn that are looked at
 SECOND = 1.0  # what a second sentence must say to be worth the space
 NOTHING_SAID = frozenset({"No response requested."})
@@ -45,12 +45,14 @@ BOLD = re.compile(r"\*\*[^*\n]{16,}\*\*[.!]?")
 CONCLUSION = re.compile(
     r"^(?:so|in short|bottom line|basically|overall|result|the (?:answer|root cause|cause|problem|issue|fix|bug|real fix)|that's (?:the|what|our)|yes|no)\b|\b(?:the answer|root cause|culprit|smoking gun|tl;dr|conclusion|ready to merge|the right (?:tool|choice))\b"
 )
+OFFER = re.compile(r"\b(?:want me to|would you like me|shall i|should i)\b|ましょうか|要我|需要我", re.IGNORECASE)
 OPTION = re.compile(r"\W*[A-Ea-e]\)")
 ADVICE = re.compile(r"\b(?:i'd (?:recommend|suggest|say)|my recommendation|recommendation:|(?:seems|is) (?:the )?(?:cleanest|simplest|best))")
 SEEN = re.compile(r"(?:i (?:can )?see|i'll|i will|line \d|thanks|looking)\b")
+LABEL = re.compile(r"^(?:\w+ ){0,2}\w+:\s+(?=\S+ \S+ \S)")
 HASH = re.compile(r"\d\w{4,}|#\d+|\w+-\d+")
-TALK = re.compile(r"(?:clear scope|there it is|here(?:'s| is| are) (?:the|what|a|how|my)\b[^.]{0,40}:?$|let me\b|now (?:i|let)|[a-d]\) )", re.IGNORECASE)
-CLAUSE = re.compile(r"\s+[—–-]\s+|;\s+|,\s+(?:so|but|which|because|since|and|while|where|not|though)\s|\s+(?:because|so that|since|even though|whereas|in order to|to (?:keep|avoid|ensure|make sure)|using)\s|,\s+(?=I'd )|:\s+(?=[A-Z`*])|。|，(?=因为|所以|但)")
+TALK = re.compile(r"(?:clear scope|there it is|here(?:'s| is| are) (?:the|what|a|how|my)\b[^.]{0,40}[.:]?$|(?:you raise|that's) (?:a )?(?:good|fair|valid) (?:point|question)|let me\b|now (?:i|let)|[a-d]\) )", re.IGNORECASE)
+CLAUSE = re.compile(r"\s+[—–-]\s+|;\s+|,\s+(?:so|but|which|because|since|while|where|not|though)\s|\s+(?:even though|in order to|to (?:keep|avoid|ensure|make sure)|using)\s|,\s+(?=I'd )|:\s+(?=[A-Z`*])|。|，(?=因为|所以|但)")
 QUESTION = re.compile(r"[?？]\s*$|^(?:why|what|how|is|are|do|does|did|can|could|should|where|which|who|when|will|would)\b|(?:ですか|ますか|吗|呢)[。]?$", re.IGNORECASE)
 NO_ANSWER = {"en": "no answer", "ja": "回答なし", "zh": "无回答"}
 STOPPED = {"en": "interrupted", "ja": "中断", "zh": "已中断"}
@@ -132,20 +134,21 @@ def _language(turn: Any) -> str:
 def _pick(answers: list[str], *, asks: bool) -> str:
     """The one or two sentences of the answers that say most about how the turn ended, "" where none does."""
     ranked: list[tuple[float, int, str]] = []
-    for back, answer in enumerate(reversed(answers)):
-        text = answer if len(answer) <= READ else answer[: READ // 2] + "\n\n" + answer[-READ // 2 :]
-        found = _candidates(text)
-        settled = any(_points(said, listed=listed) >= 2.5 for said, listed, _ in found)
+    texts = [text if len(text) <= READ else text[: READ // 2] + "\n\n" + text[-READ // 2 :] for text in reversed(answers)]
+    candidates = [_candidates(text) for text in texts]
+    settled = any(_points(said, listed=listed) >= 2.5 for found in candidates for said, listed, _ in found)
+    for back, found in enumerate(candidates):
         closing = _closing_question(found)
         for number, (said, listed, row_start) in enumerate(found):
             short = clause(said)
-            points = _points(said, listed=listed) - quarters(short) / 60 + 0.5 * row_start - 2.0 * back
+            points = _points(said, listed=listed) - quarters(short) / 60 + 0.5 * row_start - 1.5 * back
             if number == 0:
                 points += 4.5 if asks else 2.0
             elif number == 1:
                 points += 1.0
             if number == closing and back == 0:
-                points += 1.0 if settled else 6.0  # where nothing is settled, the question handed back is the outcome
+                # where nothing is settled, the question handed back is the outcome; an offer to go on says less
+                points += 1.0 if settled else 3.5 if OFFER.search(said) else 6.0
             if short:
                 ranked.append((points, -len(ranked), short))
     ranked.sort(reverse=True)
@@ -154,9 +157,15 @@ def _pick(answers: list[str], *, asks: bool) -> str:
     first = ranked[0][2]
     room = LINE - quarters(ARROW) - INTENT_LEAST - quarters(first) - 2
     for points, _, short in ranked[1:6]:
-        if points >= SECOND and quarters(short) <= room and short.lower() not in first.lower():
+        if points >= SECOND and quarters(short) <= room and not _same(short, first):
             return f"{first}; {short}"
     return first
+
+
+def _same(one: str, other: str) -> bool:
+    """True where a second sentence would say little that the first does not."""
+    ours, theirs = set(one.lower().split()), set(other.lower().split())
+    return one.lower() in other.lower() or len(ours & theirs) * 2 >= len(ours)
 
 
 def _closing_question(found: list[tuple[str, bool, bool]]) -> int:
@@ -199,6 +208,8 @@ def _points(said: str, *, listed: bool) -> float:
         points += 1.5
     if classifier.sign("checks_pass", told):
         points += 1.5
+    if told == "¤":  # a bare link or name
+        points -= 2.0
     if told.endswith(":"):
         points -= 2.5 if told.count(" ") < 8 else 1.0
     if BOLD.fullmatch(said.rstrip()):
@@ -224,6 +235,7 @@ def clause(said: str) -> str:
     if quarters(text) > 60:
         text = re.sub(r"\s*[(（][^)）]*[)）]", "", text)
     if quarters(text) > 60:
+        text = LABEL.sub("", text)
         parts = [part for part in CLAUSE.split(text) if len(part) >= (12 if not HASH.search(part) else 6) or (len(part) >= 5 and sentences.WIDE.search(part))]
         if parts:
             text = max(enumerate(parts), key=lambda p: _points(p[1], listed=False) + (1.0 if p[0] == 0 else 0.0))[1]

@@ -38,13 +38,16 @@ class Machine:
 
     @property
     def home(self) -> Path:
+        """The memory folder of this machine."""
         return self.host.home
 
     @property
     def settings(self) -> Path:
+        """The user's settings file."""
         return self.host.settings("user")
 
     def set_env(self, **values: str) -> None:
+        """Change the environment."""
         self.host = replace(self.host, env={**self.host.env, **values})
 
     def client(self, version: str) -> None:
@@ -56,6 +59,7 @@ class Machine:
         program.chmod(0o755)
 
     def write(self, data: bytes | str | dict[str, Any]) -> bytes:
+        """Make the settings hold this; the bytes as written."""
         self.settings.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(data, dict):
             data = json.dumps(data, indent=2) + "\n"
@@ -64,12 +68,15 @@ class Machine:
         return raw
 
     def read(self) -> dict[str, Any]:
+        """The settings as data."""
         return dict(json.loads(self.settings.read_bytes()))
 
     def install(self, **options: Any) -> installer.Result:
+        """Plan and apply in one go."""
         return installer.apply(installer.plan_install(self.host, **options))
 
     def uninstall(self, **options: Any) -> installer.Result:
+        """Plan and apply in one go."""
         return installer.apply(installer.plan_uninstall(self.host, **options))
 
     def upgrade(self) -> None:
@@ -100,7 +107,7 @@ class Machine:
             folders[:] = [name for name in folders if Path(where, name) != self.home]
             for name in files:
                 path = Path(where, name)
-                data = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+                data = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
                 found[str(path)] = (stat.S_IMODE(path.lstat().st_mode), data)
             found[where] = (0, b"")
         return found
@@ -108,6 +115,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
+    """A fresh machine."""
     return Machine(tmp_path / "machine")
 
 

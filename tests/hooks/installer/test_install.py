@@ -9,17 +9,17 @@ import stat
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lcm_lab.hooks import host as hosts
-from lcm_lab.hooks import install
+from lcm_lab.hooks import install, steps
 from lcm_lab.hooks.settings_file import InstallRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.hooks.installer.conftest import Machine
 
@@ -36,6 +36,7 @@ def commands(machine: Machine, event: str) -> list[list[str]]:
 
 
 def test_every_registered_command_runs_and_is_in_exec_form(machine: Machine) -> None:
+    """No shell is involved, site-packages are off, and each script exists and starts."""
     machine.install()
     for event in machine.read()["hooks"]:
         for command in commands(machine, event):
@@ -70,7 +71,8 @@ def test_parts_differ_by_an_argument(machine: Machine) -> None:
         ("something else", False),
     ],
 )
-def test_batch_event_or_the_two_single_ones_never_both(machine: Machine, version: str | None, batch: bool) -> None:
+def test_batch_event_or_the_two_single_ones_never_both(machine: Machine, version: str | None, *, batch: bool) -> None:
+    """The version of the client decides; unknown counts as old."""
     if version is not None:
         machine.client(version)
     machine.install()
@@ -80,6 +82,7 @@ def test_batch_event_or_the_two_single_ones_never_both(machine: Machine, version
 
 
 def test_an_update_of_the_client_swaps_the_events(machine: Machine) -> None:
+    """The next installation after an update takes the single events out."""
     machine.client("2.1.100")
     machine.install()
     machine.client("2.1.332")
@@ -88,6 +91,7 @@ def test_an_update_of_the_client_swaps_the_events(machine: Machine) -> None:
 
 
 def test_a_client_that_hangs_or_fails_counts_as_unknown(machine: Machine) -> None:
+    """A broken or unrunnable program gives no version and no error."""
     machine.client("2.1.332")
     (machine.bin / "claude").write_text("#!/nonexistent\n")
     assert machine.host.client() is None
@@ -99,11 +103,12 @@ def test_the_interpreter_is_never_inside_a_virtual_environment(tmp_path: Path) -
     """Asked from inside one, with and without the site module, the answer is the interpreter behind it."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     inner = tmp_path / "venv" / "bin" / "python"
-    code = f"import sys; sys.path.insert(0, {os.path.dirname(install.__file__)!r}); import host; print(host.base_interpreter())"
+    folder = str(hosts.this_host().source)
+    code = f"import sys; sys.path.insert(0, {folder!r}); import host; print(host.base_interpreter())"
     for options in ([], ["-S", "-E"]):
         done = subprocess.run([inner, *options, "-c", code], capture_output=True, text=True, check=True)
         found = done.stdout.strip()
-        assert os.path.isfile(found)
+        assert Path(found).is_file()
         assert not hosts.in_virtual_environment(found)
     assert hosts.in_virtual_environment(str(inner))
     assert not hosts.in_virtual_environment(hosts.base_interpreter())
@@ -112,6 +117,7 @@ def test_the_interpreter_is_never_inside_a_virtual_environment(tmp_path: Path) -
 
 
 def test_an_interpreter_that_cannot_run_hooks_is_refused(machine: Machine, tmp_path: Path) -> None:
+    """Refused before anything is written."""
     fake = tmp_path / "python3"
     fake.write_text("#!/bin/sh\necho False\n")
     fake.chmod(0o755)
@@ -123,6 +129,7 @@ def test_an_interpreter_that_cannot_run_hooks_is_refused(machine: Machine, tmp_p
 
 
 def test_an_incomplete_source_is_refused(machine: Machine) -> None:
+    """Registering a script that is not there would block prompts."""
     (machine.source / "pre_compact.py").unlink()
     with pytest.raises(InstallRefused, match=r"lacks pre_compact\.py"):
         machine.install()
@@ -130,6 +137,7 @@ def test_an_incomplete_source_is_refused(machine: Machine) -> None:
 
 
 def test_folders_are_private_and_complete(machine: Machine) -> None:
+    """Backups may hold keys; no half-made folder is left."""
     machine.write({"env": {"SECRET": "x"}})
     result = machine.install()
     assert stat.S_IMODE(machine.home.stat().st_mode) == 0o700
@@ -141,6 +149,7 @@ def test_folders_are_private_and_complete(machine: Machine) -> None:
 
 
 def test_a_damaged_copy_is_repaired(machine: Machine) -> None:
+    """Installing again puts a changed script right."""
     folder = machine.install().plan.folder
     (folder / "pre_compact.py").write_text("broken")
     assert machine.install().changed
@@ -162,6 +171,7 @@ def test_open_sessions_survive_an_uninstall(machine: Machine) -> None:
 
 
 def test_the_memory_stays_on_uninstall(machine: Machine) -> None:
+    """Database and configuration are the user's."""
     machine.install()
     (machine.home / "throughline.db").write_bytes(b"memory")
     (machine.home / "config.json").write_text("{}")
@@ -171,6 +181,7 @@ def test_the_memory_stays_on_uninstall(machine: Machine) -> None:
 
 
 def test_project_scope_writes_the_local_file_only(machine: Machine) -> None:
+    """The shared file of the project is never touched."""
     shared = machine.project / ".claude" / "settings.json"
     shared.parent.mkdir()
     shared.write_text("{}")
@@ -185,18 +196,21 @@ def test_project_scope_writes_the_local_file_only(machine: Machine) -> None:
 
 
 def test_one_scope_leaves_while_the_other_stays(machine: Machine) -> None:
+    """Hooks and skills go with the last installation only."""
     machine.install()
     machine.install(scope="project")
     result = machine.uninstall(scope="project")
     assert any("also installed in" in note for note in result.plan.notes)
     assert (machine.host.config / "skills" / "sc-detail" / "SKILL.md").exists()
     for command in commands(machine, "Stop"):
-        assert os.path.getsize(command[3]) > len("stub") and "lookup.py" in os.listdir(os.path.dirname(command[3]))
+        assert Path(command[3]).read_bytes() != steps.STUB
+        assert Path(command[3]).with_name("lookup.py").exists()
     machine.uninstall()
     assert not (machine.host.config / "skills").exists()
 
 
 def test_the_clients_own_folder_variable_is_honoured(machine: Machine) -> None:
+    """CLAUDE_CONFIG_DIR takes the place of ~/.claude."""
     machine.set_env(CLAUDE_CONFIG_DIR=str(machine.root / "elsewhere"))
     machine.install()
     assert (machine.root / "elsewhere" / "settings.json").exists()
@@ -215,6 +229,7 @@ def test_a_memory_elsewhere_is_told_to_the_client(machine: Machine) -> None:
 
 
 def test_another_memorys_copy_is_named(machine: Machine) -> None:
+    """Two memories would record everything twice."""
     machine.install()
     machine.set_env(THROUGHLINE_HOME=str(machine.root / "second"))
     result = machine.install()
@@ -222,6 +237,7 @@ def test_another_memorys_copy_is_named(machine: Machine) -> None:
 
 
 def test_rules_only_with_a_yes_and_kept_until_a_no(machine: Machine) -> None:
+    """Rules come with the option, move along with an upgrade, and go with the opposite option."""
     original = machine.write({"permissions": {"allow": ["Bash(ls:*)"]}})
     machine.install()
     assert machine.read()["permissions"] == {"allow": ["Bash(ls:*)"]}
@@ -239,16 +255,21 @@ def test_rules_only_with_a_yes_and_kept_until_a_no(machine: Machine) -> None:
 
 
 def test_skills_name_the_real_command_and_run_nothing_by_themselves(machine: Machine) -> None:
+    """No inline shell, no permission of their own, no placeholder left."""
     folder = machine.install().plan.folder
     for name, verb in (("sc-detail", "detail TURN"), ("sc-search", "search 'WORDS'"), ("sc-resolve", "resolve ID")):
         text = (machine.host.config / "skills" / name / "SKILL.md").read_text()
         command = install.lookup_command(machine.host.python, folder)
         assert f"    {command} {verb} --session ${{CLAUDE_SESSION_ID}}\n" in text
         assert text.startswith(f"---\nname: {name}\ndescription: ")
-        assert "!`" not in text and "```!" not in text and "allowed-tools" not in text and "{{" not in text
+        assert "!`" not in text
+        assert "```!" not in text
+        assert "allowed-tools" not in text
+        assert "{{" not in text
 
 
 def test_paths_with_spaces_are_quoted_for_the_shell(make_machine: Callable[[str], Machine]) -> None:
+    """Quotes, spaces and brackets in the folder change nothing."""
     machine = make_machine("it's a (test)")
     folder = machine.install(allow_lookup=True).plan.folder
     assert shlex.split(install.lookup_command(machine.host.python, folder))[-1] == str(folder / "lookup.py")
@@ -257,6 +278,7 @@ def test_paths_with_spaces_are_quoted_for_the_shell(make_machine: Callable[[str]
 
 
 def test_foreign_and_edited_skills_are_kept(machine: Machine) -> None:
+    """A user's own skill stays; an edited one of ours goes to the backups first."""
     foreign = machine.host.config / "skills" / "sc-search" / "SKILL.md"
     foreign.parent.mkdir(parents=True)
     foreign.write_text("mine")
@@ -276,16 +298,19 @@ def test_foreign_and_edited_skills_are_kept(machine: Machine) -> None:
 
 
 def test_a_plan_writes_nothing_and_shows_what_happens(machine: Machine) -> None:
+    """The preview is the plan that is applied."""
     machine.write({"model": "opus"})
     before = machine.tree()
     plan = install.plan_install(machine.host)
-    assert machine.tree() == before and not machine.home.exists()
+    assert machine.tree() == before
+    assert not machine.home.exists()
     assert '+    "PreCompact": [' in plan.diff().splitlines()
     install.apply(plan)
     assert machine.settings.read_bytes() == plan.after
 
 
 def test_a_plan_made_from_an_older_file_is_refused(machine: Machine) -> None:
+    """Somebody wrote between plan and apply: their text stays."""
     machine.write({"model": "opus"})
     plan = install.plan_install(machine.host)
     later = machine.write({"model": "sonnet"})
@@ -295,11 +320,13 @@ def test_a_plan_made_from_an_older_file_is_refused(machine: Machine) -> None:
 
 
 def test_hooks_that_are_off_are_named(machine: Machine) -> None:
+    """Installing where hooks are switched off is allowed, with a word about it."""
     machine.write({"disableAllHooks": True})
     assert any("disableAllHooks" in text for text in machine.install().plan.warnings)
 
 
 def test_old_folders_stay_for_open_sessions_and_go_in_time(machine: Machine) -> None:
+    """An upgrade leaves the folder that open sessions call for thirty days."""
     old = machine.install().plan.folder
     machine.upgrade()
     machine.install()
@@ -311,6 +338,7 @@ def test_old_folders_stay_for_open_sessions_and_go_in_time(machine: Machine) -> 
 
 
 def test_the_shipped_files_are_the_ones_that_get_copied() -> None:
+    """Modules and skill texts, no compiled leftovers."""
     files = hosts.source_files(hosts.this_host().source)
     assert {
         "install.py",
@@ -322,14 +350,13 @@ def test_the_shipped_files_are_the_ones_that_get_copied() -> None:
 
 
 def test_the_versions_agree() -> None:
+    """The hooks carry the version of the package."""
     text = (hosts.this_host().source.parent / "pyproject.toml").read_text()
     assert f'\nversion = "{hosts.VERSION}"\n' in text
 
 
 def test_the_block_names_the_command_that_is_allowed(machine: Machine) -> None:
+    """The rule is a prefix of what the model is told to run."""
     block: Any = pytest.importorskip("lcm_lab.hooks.block")
-    folder = os.path.dirname(os.path.abspath(block.__file__))
-    from pathlib import Path as Folder
-
-    command = install.lookup_command(sys.executable, Folder(folder))
+    command = install.lookup_command(sys.executable, Path(block.__file__).parent)
     assert block.command("abc-1", "detail 12") == f"{command} detail 12 --session abc-1"

@@ -19,6 +19,7 @@ SCRIPT = hosts.this_host().source / "install.py"
 
 
 def test_the_usual_life(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    """Preview, install, look, preview, uninstall: words and exit codes."""
     machine.client("2.1.332")
 
     def run(*words: str) -> tuple[int, str]:
@@ -26,31 +27,44 @@ def test_the_usual_life(machine: Machine, capsys: pytest.CaptureFixture[str]) ->
         return code, capsys.readouterr().out
 
     code, text = run("install", "--dry-run")
-    assert code == 0 and "would install" in text and '+    "PostToolBatch": [' in text
+    assert code == 0
+    assert "would install" in text
+    assert '+    "PostToolBatch": [' in text
     assert not machine.home.exists()
     code, text = run("install", "--allow-lookup")
-    assert code == 0 and text.startswith("installed in") and "67,000 tokens (200K models)" in text
+    assert code == 0
+    assert text.startswith("installed in")
+    assert "67,000 tokens (200K models)" in text
     assert run("install")[1].startswith("already installed")
     code, text = run("status")
-    assert code == 1 and "problem: no hook has run yet" in text and "look-up allowed" in text
+    assert code == 1
+    assert "problem: no hook has run yet" in text
+    assert "look-up allowed" in text
     code, text = run("uninstall", "--dry-run")
-    assert code == 0 and '-    "PostToolBatch": [' in text
+    assert code == 0
+    assert '-    "PostToolBatch": [' in text
     code, text = run("uninstall")
-    assert code == 0 and text.startswith("taken out of") and "the memory in" in text
+    assert code == 0
+    assert text.startswith("taken out of")
+    assert "the memory in" in text
     assert run("uninstall")[1].startswith("nothing to take out of")
 
 
 def test_refusals_go_to_stderr_with_code_one(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    """Stdout stays empty."""
     machine.write("{ // }")
     assert install_cli.main(["install"], host=machine.host) == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith("refused: ") and "line 1: a comment" in said.err
+    assert said.err.startswith("refused: ")
+    assert "line 1: a comment" in said.err
 
 
 def test_a_disk_that_fails_is_said(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """No traceback reaches the user."""
+
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
@@ -61,6 +75,7 @@ def test_a_disk_that_fails_is_said(
 
 @pytest.mark.parametrize("words", [[], ["fly"], ["install", "--user", "--project"], ["install", "--window", "x"]])
 def test_unusable_words_end_with_two(words: list[str], machine: Machine) -> None:
+    """As command lines do."""
     with pytest.raises(SystemExit) as caught:
         install_cli.main(words, host=machine.host)
     assert caught.value.code == 2
@@ -81,7 +96,8 @@ def test_the_rules_are_offered_at_a_terminal(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     install_cli.main(["install"], host=machine.host, ask=reply)
     install_cli.main(["install"], host=machine.host, ask=reply)
-    assert len(asked) == 1 and "lookup.py" in asked[0]
+    assert len(asked) == 1
+    assert "lookup.py" in asked[0]
     assert len(machine.read().get("permissions", {}).get("allow", [])) == rules
 
 

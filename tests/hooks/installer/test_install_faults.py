@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +23,7 @@ STEPS = ("replace", "mkdir", "unlink", "rmdir", "utime", "chmod")
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hundreds of plans are made here; the interpreter is the same in all of them."""
-    monkeypatch.setattr(hosts, "check_interpreter", lambda python: None)
+    monkeypatch.setattr(hosts, "check_interpreter", lambda _: None)
 
 
 class Death(BaseException):
@@ -38,6 +40,8 @@ class Fuse:
             monkeypatch.setattr(os, name, self.wrap(getattr(os, name)))
 
     def wrap(self, real: Any) -> Any:
+        """The operation with the fuse in front."""
+
         def step(*args: Any, **kwargs: Any) -> Any:
             if self.blown:  # cleaning up after the end of a process does not happen
                 raise Death
@@ -68,7 +72,7 @@ def whole(machine: Machine) -> None:
     assert root.plain()["n"] == 1.0
     found = list(entries.handlers(root))
     assert [one.entry["command"] for one in found if one.entry["command"] == "bell"] == ["bell"]
-    assert all(os.path.isfile(one.script) for one in entries.own_handlers(root, machine.host.hooks))
+    assert all(Path(one.script).is_file() for one in entries.own_handlers(root, machine.host.hooks))
 
 
 def test_dying_while_installing_upgrading_and_uninstalling(machine: Machine) -> None:
@@ -88,7 +92,8 @@ def test_dying_while_installing_upgrading_and_uninstalling(machine: Machine) -> 
                 assert not machine.install().changed
             machine.uninstall()
             assert machine.settings.read_bytes() == ORIGINAL, (phase, number)
-            assert os.listdir(machine.host.config) == ["settings.json"], (phase, number)
+            assert [path.name for path in machine.host.config.iterdir()] == ["settings.json"], (phase, number)
+            shutil.rmtree(machine.home)  # folders of old versions would add up
             number += 1
         assert number > 3
 
@@ -108,7 +113,7 @@ def test_a_rename_that_fails_leaves_the_old_file(machine: Machine, monkeypatch: 
         machine.install()
     monkeypatch.undo()
     assert machine.settings.read_bytes() == ORIGINAL
-    assert sorted(os.listdir(machine.host.config)) == ["settings.json", "skills"]
+    assert sorted(path.name for path in machine.host.config.iterdir()) == ["settings.json", "skills"]
     machine.install()
     machine.uninstall()
     assert machine.settings.read_bytes() == ORIGINAL

@@ -30,7 +30,7 @@ OTHERS: dict[str, Any] = {
 
 ACCEPTED: dict[str, bytes] = {
     "hooks of others": json.dumps(OTHERS, indent=2).encode() + b"\n",
-    "odd order and unknown keys": b'{"zz": [1, 2.50, 1e3], "hooks": {"Stop": [], "NoSuchEvent": [{}]}, "aa": {"b": null}}',
+    "odd order and unknown keys": b'{"zz": [1, 2.50, 1e3], "hooks": {"Stop": [], "NoSuch": [{}]}, "aa": {"b": null}}',
     "carriage returns": json.dumps(OTHERS, indent=4).replace("\n", "\r\n").encode() + b"\r\n",
     "tabs": json.dumps(OTHERS, indent="\t").encode() + b"\n",
     "no end of line": json.dumps(OTHERS, indent=2).encode(),
@@ -114,6 +114,7 @@ def test_install_twice_upgrade_and_uninstall(machine: Machine, original: bytes) 
 
 @pytest.mark.parametrize(("original", "why"), REFUSED.values(), ids=REFUSED)
 def test_what_is_not_strict_is_refused_and_nothing_written(machine: Machine, original: bytes, why: str) -> None:
+    """The line is named; not even the memory folder is made."""
     machine.write(original)
     before = machine.tree()
     for plan in (install.plan_install, install.plan_uninstall):
@@ -126,6 +127,7 @@ def test_what_is_not_strict_is_refused_and_nothing_written(machine: Machine, ori
 
 
 def test_a_missing_file_is_made_and_goes_again(machine: Machine) -> None:
+    """With the folders that were made for it."""
     before = machine.tree()
     machine.install()
     assert stat.S_IMODE(machine.settings.stat().st_mode) == 0o600
@@ -135,6 +137,7 @@ def test_a_missing_file_is_made_and_goes_again(machine: Machine) -> None:
 
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_read_only_is_refused_also_for_root(machine: Machine, what: str) -> None:
+    """Root could write, the mode says that nobody should."""
     machine.write(OTHERS)
     place = machine.settings if what == "file" else machine.settings.parent
     mode = place.stat().st_mode
@@ -150,7 +153,7 @@ def test_read_only_is_refused_also_for_root(machine: Machine, what: str) -> None
 
 
 @pytest.mark.parametrize("exists", [True, False], ids=["to a file", "to nothing"])
-def test_a_link_stays_a_link(machine: Machine, exists: bool) -> None:
+def test_a_link_stays_a_link(machine: Machine, *, exists: bool) -> None:
     """Settings kept in a folder of dotfiles are changed there."""
     dotfiles = machine.root / "dotfiles" / "claude.json"
     dotfiles.parent.mkdir()
@@ -188,13 +191,14 @@ def test_others_who_came_later_stay(machine: Machine) -> None:
 
 
 def test_a_lost_record_does_not_hide_our_entries(machine: Machine) -> None:
+    """Handlers are known by their path, whatever happened to the record."""
     machine.write(OTHERS)
     machine.install(allow_lookup=True)
     (machine.home / "install.json").write_text("{")
     machine.upgrade()
     assert any("could not be understood" in text for text in machine.install().plan.warnings)
     assert without_ours(machine)["hooks"]["Stop"] == OTHERS["hooks"]["Stop"]
-    assert len([one for one in machine.read()["hooks"]["PreCompact"]]) == 1
+    assert len(list(machine.read()["hooks"]["PreCompact"])) == 1
     (machine.home / "install.json").unlink()
     machine.uninstall()
     left = machine.read()
@@ -243,9 +247,14 @@ settings_objects = st.fixed_dictionaries(
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-@given(settings_objects, st.sampled_from([None, 0, 2, 4, "\t"]), st.sampled_from(["\n", "\r\n"]), st.booleans())
+@given(
+    value=settings_objects,
+    indent=st.sampled_from([None, 0, 2, 4, "\t"]),
+    line=st.sampled_from(["\n", "\r\n"]),
+    ascii_only=st.booleans(),
+)
 def test_any_settings_come_back(
-    machine: Machine, value: dict[str, Any], indent: int | str | None, line: str, ascii_only: bool
+    machine: Machine, value: dict[str, Any], indent: int | str | None, line: str, *, ascii_only: bool
 ) -> None:
     """For every settings object: with its backup byte for byte, without it in meaning; and once is as good as twice."""
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).replace("\n", line)

@@ -35,6 +35,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("text", "line", "what"), REFUSED.values(), ids=REFUSED)
 def test_refusals_name_line_and_reason(text: str, line: int, what: str) -> None:
+    """What strict JSON does not allow, one by one."""
     with pytest.raises(NotStrict) as caught:
         parse(text)
     assert caught.value.line == line
@@ -49,14 +50,16 @@ values = st.recursive(
 layouts = st.sampled_from([None, 0, 1, 2, 4, "\t"])
 
 
-@given(values, layouts, st.booleans())
-def test_reads_what_the_standard_reader_reads(value: object, indent: int | str | None, ascii_only: bool) -> None:
+@given(value=values, indent=layouts, ascii_only=st.booleans())
+def test_reads_what_the_standard_reader_reads(value: object, indent: int | str | None, *, ascii_only: bool) -> None:
+    """Same data, for any document and layout."""
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     assert parse(text).plain() == json.loads(text)
 
 
 @given(st.text(alphabet='{}[]",:01e-.+ntrufalse \n\\/#', max_size=30))
 def test_never_accepts_what_the_standard_reader_refuses(text: str) -> None:
+    """Noise that looks like JSON."""
     try:
         found = parse(text)
     except NotStrict:
@@ -68,6 +71,7 @@ def test_never_accepts_what_the_standard_reader_refuses(text: str) -> None:
 def test_a_member_that_is_added_and_dropped_leaves_no_trace(
     value: dict[str, object], indent: int | str | None, line: str
 ) -> None:
+    """Appending and dropping are inverse, in every layout."""
     text = json.dumps(value, indent=indent).replace("\n", line)
     key = max(value, key=len) + "x"
     added = put(text, (key,), {"b": [1, {"c": 2}]})
@@ -82,6 +86,7 @@ def test_a_member_that_is_added_and_dropped_leaves_no_trace(
 def test_dropping_an_item_keeps_the_bytes_of_the_others(
     value: list[object], indent: int | str | None, data: st.DataObject
 ) -> None:
+    """Not even the form of a number changes."""
     text = json.dumps(value, indent=indent)
     index = data.draw(st.integers(0, len(value) - 1))
     left = drop(text, (index,))
@@ -102,15 +107,18 @@ def test_dropping_an_item_keeps_the_bytes_of_the_others(
     ],
 )
 def test_additions_take_the_documents_own_layout(text: str, after: str) -> None:
+    """Indentation, line ends, or one line."""
     assert put(text, ("k",), [1]) == after
 
 
 def test_an_item_joins_an_empty_list_at_its_place() -> None:
+    """Indented as deep as its list."""
     text = '{\n  "a": {\n    "b": []\n  }\n}\n'
     assert append(text, ("a", "b"), "x") == '{\n  "a": {\n    "b": [\n      "x"\n    ]\n  }\n}\n'
 
 
 def test_a_value_is_replaced_in_place() -> None:
+    """The white space around it stays."""
     text = '{"a": {"n":  1e3 }, "b": [ ]}'
     assert put(text, ("a", "n"), "9") == '{"a": {"n":  "9" }, "b": [ ]}'
     assert json_text.put_raw(text, ("a", "n"), "2E1") == '{"a": {"n":  2E1 }, "b": [ ]}'
@@ -118,11 +126,13 @@ def test_a_value_is_replaced_in_place() -> None:
 
 @pytest.mark.parametrize("path", [("x",), ("a", 3), ("a", "b")])
 def test_a_place_that_is_not_there_is_an_error(path: tuple[str | int, ...]) -> None:
+    """A wrong path never cuts something else."""
     with pytest.raises(KeyError):
         drop('{"a": [1]}', path)
 
 
 def test_numbers_too_long_for_python_survive() -> None:
+    """They are text to us."""
     text = '{"a": ' + "9" * 5000 + "}"
     assert parse(text).plain() == {"a": "9" * 5000}
     assert drop(put(text, ("b",), 1), ("b",)) == text

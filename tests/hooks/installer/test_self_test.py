@@ -24,7 +24,8 @@ print(json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "addit
 
 
 def test_every_registered_command_is_run_once(machine: Machine) -> None:
-    machine.set_env(SECRET="x")
+    """From the settings, with a clean environment, leaving nothing behind."""
+    machine.set_env(SECRET="x")  # noqa: S106 - it must not reach a hook
     (machine.source / "session_start.py").write_text(BLOCK)
     machine.install()
     before = machine.tree()
@@ -47,6 +48,7 @@ def test_every_registered_command_is_run_once(machine: Machine) -> None:
     ],
 )
 def test_what_a_hook_does_wrong_is_said(machine: Machine, body: str, said: str) -> None:
+    """Exit codes, faults, junk on stdout, and what the log holds."""
     (machine.source / "session_start.py").write_text(BLOCK)
     (machine.source / "turn_processor.py").write_text(body)
     machine.install()
@@ -56,6 +58,7 @@ def test_what_a_hook_does_wrong_is_said(machine: Machine, body: str, said: str) 
 
 
 def test_a_block_that_does_not_come_fails(machine: Machine) -> None:
+    """Hooks that run and deliver nothing are no success."""
     machine.install()
     found = self_test.self_test(machine.host)
     assert not found.passed
@@ -63,6 +66,7 @@ def test_a_block_that_does_not_come_fails(machine: Machine) -> None:
 
 
 def test_a_lost_interpreter_is_said(machine: Machine) -> None:
+    """As after an update of Python."""
     (machine.source / "session_start.py").write_text(BLOCK)
     machine.install()
     machine.settings.write_text(machine.settings.read_text().replace(machine.host.python, "/nowhere/python3"))

@@ -21,6 +21,7 @@ HEAD = "[session memory 0a1b2c3d, part {} of {}] Notes recorded during this sess
 
 
 def boundary(at: str = "2099-01-01T00:00:10.000Z", **more: Any) -> dict[str, Any]:
+    """A compaction as the client writes it."""
     meta = {"trigger": "auto", "preTokens": 68_000, "postTokens": 3_000}
     return {"type": "system", "subtype": "compact_boundary", "timestamp": at, "compactMetadata": meta, **more}
 
@@ -28,6 +29,7 @@ def boundary(at: str = "2099-01-01T00:00:10.000Z", **more: Any) -> dict[str, Any
 def given(
     part: int, total: int, *, kind: str = "hook_additional_context", name: str = "SessionStart:compact"
 ) -> dict[str, Any]:
+    """A part of the block as the client notes that it sent it."""
     text = HEAD.format(part, total)
     content = [text] if kind == "hook_additional_context" else text
     return {
@@ -40,6 +42,7 @@ SUMMARY = {"type": "user", "isCompactSummary": True, "message": {"role": "user",
 
 
 def transcript(machine: Machine, name: str, *lines: dict[str, Any]) -> Path:
+    """A session file of these lines."""
     folder = machine.host.config / "projects" / "p"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.jsonl"
@@ -73,6 +76,7 @@ def transcript(machine: Machine, name: str, *lines: dict[str, Any]) -> Path:
 def test_each_boundary_is_judged_by_what_follows_it(
     machine: Machine, lines: list[dict[str, Any]], verdict: str, parts: tuple[int, ...]
 ) -> None:
+    """Only what a hook put before the model after this boundary counts."""
     path = transcript(machine, "s", given(1, 1), boundary(), *lines, boundary("2099-01-02T00:00:00Z"), given(1, 1))
     first, second = evidence.compactions(path)
     assert (first.verdict, first.parts) == (verdict, parts)
@@ -81,10 +85,12 @@ def test_each_boundary_is_judged_by_what_follows_it(
 
 
 def test_a_sub_agents_compaction_is_not_ours(machine: Machine) -> None:
+    """Sidechains are passed over."""
     assert evidence.compactions(transcript(machine, "s", boundary(isSidechain=True))) == []
 
 
 def database(machine: Machine, announced: list[tuple[str, str]], runs: list[tuple[str, str]]) -> None:
+    """A memory that holds what a status reads."""
     machine.home.mkdir(exist_ok=True)
     connection = sqlite3.connect(machine.home / "throughline.db")
     with connection:
@@ -101,6 +107,7 @@ def database(machine: Machine, announced: list[tuple[str, str]], runs: list[tupl
 
 
 def test_an_announcement_that_nothing_followed_is_no_compaction(machine: Machine) -> None:
+    """Judged per session, up to the next announcement, where the transcript is known."""
     machine.install()
     transcript(machine, "s", boundary("2099-01-01T00:05:00Z"), given(1, 1))
     database(
@@ -122,18 +129,21 @@ def test_an_announcement_that_nothing_followed_is_no_compaction(machine: Machine
 
 
 def test_what_happened_before_the_installation_does_not_count(machine: Machine) -> None:
+    """Older compactions could not be served."""
     machine.install()
     transcript(machine, "s", boundary("2020-01-01T00:00:00Z"), boundary(), given(1, 1))
     assert [one.verdict for one in status(machine.host).compactions] == ["delivered"]
 
 
 def test_the_last_event_of_each_hook_and_its_age(machine: Machine) -> None:
+    """The newest first; what is no time is passed over."""
     database(machine, [], [("Stop", "2026-11-29 10:00:00"), ("PreCompact", "2026-11-29 09:00:00"), ("odd", "x")])
     found = evidence.runs(machine.home / "throughline.db", datetime(2026, 11, 29, 10, 1, tzinfo=UTC))
     assert [(one.event, one.age, one.runs) for one in found] == [("Stop", 60, 3), ("PreCompact", 3_660, 3)]
 
 
 def test_a_healthy_installation_has_no_problem(machine: Machine) -> None:
+    """And looking at it changes nothing."""
     machine.client("2.1.332 (Claude Code)")
     machine.install(allow_lookup=True)
     database(machine, [], [("Stop", "2026-11-29 10:00:00")])
@@ -149,10 +159,12 @@ def test_a_healthy_installation_has_no_problem(machine: Machine) -> None:
 
 
 def test_looking_at_an_empty_machine_makes_nothing(machine: Machine) -> None:
+    """No folder, no database."""
     before = machine.tree()
     found = status(machine.host)
     assert any("nothing is installed" in text for text in found.problems)
-    assert machine.tree() == before and not machine.home.exists()
+    assert machine.tree() == before
+    assert not machine.home.exists()
 
 
 @pytest.mark.parametrize(
@@ -163,6 +175,7 @@ def test_looking_at_an_empty_machine_makes_nothing(machine: Machine) -> None:
     ],
 )
 def test_an_update_of_the_client_is_named(machine: Machine, installed_with: str, now: str, said: str) -> None:
+    """In both directions."""
     machine.client(installed_with)
     machine.install()
     machine.client(now)
@@ -209,6 +222,7 @@ def test_what_is_broken_is_named_with_its_cure(machine: Machine) -> None:
 
 
 def test_a_block_that_did_not_arrive_is_a_problem(machine: Machine) -> None:
+    """With session and time."""
     machine.install()
     transcript(machine, "s", boundary())
     assert any("the memory did not arrive" in text for text in status(machine.host).problems)

@@ -50,6 +50,7 @@ SMALL = Measured(5, 30_000, False)
 
 
 def test_sessions_on_big_models_get_the_percentage() -> None:
+    """The value of the concept."""
     choice = choose(BIG, Current())
     assert choice.values == {("env", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"): "10"}
     assert (choice.big, choice.warnings) == (98_000, ())
@@ -57,6 +58,7 @@ def test_sessions_on_big_models_get_the_percentage() -> None:
 
 @pytest.mark.parametrize("measured", [SMALL, Measured(0, None, False)])
 def test_others_get_the_window_without_a_percentage(measured: Measured) -> None:
+    """Also where no session is known yet."""
     choice = choose(measured, Current())
     assert choice.values == {("autoCompactWindow",): 100_000}
     assert (choice.small, choice.big, choice.warnings) == (67_000, 67_000, ())
@@ -72,12 +74,14 @@ def test_others_get_the_window_without_a_percentage(measured: Measured) -> None:
     ],
 )
 def test_a_heavy_load_raises_the_threshold(load: int, floor: int, window: int, percent: int) -> None:
+    """1.5 times the load is the floor from 40,000 on."""
     assert choose(Measured(9, load, False), Current()).window == window
     choice = choose(Measured(9, load, True), Current())
     assert (choice.floor, choice.percent) == (floor, str(percent))
 
 
 def test_a_load_that_no_window_holds_is_said() -> None:
+    """The largest window, with a warning."""
     choice = choose(Measured(9, 150_000, False), Current())
     assert choice.window == 200_000
     assert any("below the floor of 225,000" in text for text in choice.warnings)
@@ -94,10 +98,11 @@ USERS = st.builds(
 )
 
 
-@given(st.none() | st.integers(2_000, 110_000), st.booleans(), USERS)
+@given(load=st.none() | st.integers(2_000, 110_000), all_big=st.booleans(), users=USERS)
 def test_automatic_never_sets_below_the_floor_nor_over_the_users_own(
-    load: int | None, all_big: bool, users: Current
+    load: int | None, users: Current, *, all_big: bool
 ) -> None:
+    """For any load and any setting of the user."""
     measured = Measured(0 if load is None else 3, load, all_big and load is not None)
     choice = choose(measured, users)
     if choice.window is not None:
@@ -110,6 +115,7 @@ def test_automatic_never_sets_below_the_floor_nor_over_the_users_own(
 
 
 def test_numbers_asked_for_are_obeyed_with_a_warning() -> None:
+    """Replacing, doing nothing, too low, a share for a percentage, a variable that wins."""
     choice = choose(SMALL, Current(percent=80, percent_from="settings.json"), percent="20")
     assert choice.values == {("env", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"): "20"}
     assert any("80 (settings.json) is replaced" in text for text in choice.warnings)
@@ -126,6 +132,7 @@ def test_numbers_asked_for_are_obeyed_with_a_warning() -> None:
 
 
 def test_the_users_own_settings_are_found_wherever_they_are() -> None:
+    """In order of strength, with the place."""
     documents: list[tuple[str, dict[str, Any]]] = [
         ("local", {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": " 80 "}, "autoCompactEnabled": True}),
         (
@@ -177,13 +184,14 @@ def test_the_load_is_the_smallest_fresh_request_and_the_median_over_sessions(mac
         ("claude-haiku-5-5", [20_000], False),
     ],
 )
-def test_which_models_count_as_big(machine: Machine, model: str, loads: list[int], big: bool) -> None:
+def test_which_models_count_as_big(machine: Machine, model: str, loads: list[int], *, big: bool) -> None:
     """Those that were measured, and any model with a request that no small window holds."""
     machine.session("a", model, loads)
     assert measure(machine.host.config).all_big is big
 
 
 def test_broken_transcripts_are_passed_over(machine: Machine) -> None:
+    """Cut, binary, nested without end, empty, a folder."""
     path = machine.session("a", "claude-opus-5", [20_000])
     with path.open("ab") as file:
         file.write(
@@ -197,6 +205,7 @@ def test_broken_transcripts_are_passed_over(machine: Machine) -> None:
 
 
 def test_install_writes_the_choice_and_gives_the_users_own_back(machine: Machine) -> None:
+    """The user's 80 stays, is replaced when asked, kept over an upgrade, and comes back."""
     machine.session("a", "claude-opus-5", [30_000])
     original = machine.write({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "80"}})
     result = machine.install()
@@ -214,6 +223,7 @@ def test_install_writes_the_choice_and_gives_the_users_own_back(machine: Machine
 
 
 def test_auto_takes_an_explicit_number_back(machine: Machine) -> None:
+    """As if it had never been asked for."""
     machine.session("a", "claude-opus-5", [30_000])
     machine.install(threshold="25", window=200_000)
     assert machine.read()["autoCompactWindow"] == 200_000
@@ -223,6 +233,7 @@ def test_auto_takes_an_explicit_number_back(machine: Machine) -> None:
 
 
 def test_a_value_the_user_changed_since_is_the_users(machine: Machine) -> None:
+    """Neither an upgrade nor an uninstall touches it."""
     machine.install()
     data = machine.read()
     assert data["autoCompactWindow"] == 100_000
@@ -235,12 +246,14 @@ def test_a_value_the_user_changed_since_is_the_users(machine: Machine) -> None:
 
 @pytest.mark.parametrize("options", [{"threshold": "0"}, {"threshold": "101"}, {"threshold": "much"}, {"window": 0}])
 def test_numbers_that_mean_nothing_are_refused(machine: Machine, options: dict[str, Any]) -> None:
+    """Before anything is written."""
     with pytest.raises(InstallRefused):
         machine.install(**options)
     assert not machine.settings.exists()
 
 
 def test_project_scope_sees_the_users_settings(machine: Machine) -> None:
+    """They hold in the project, too."""
     machine.write({"autoCompactWindow": 150_000})
     result = machine.install(scope="project")
     local: Path = machine.host.settings("project")

@@ -147,6 +147,8 @@ def lay_out(material: Material, session_id: str, block_id: str, *, parts: int = 
     then a third and a fourth part are opened; the oldest L1 lines are folded into ranges; issues, constraints and
     decisions beyond half the space go, the oldest first.
     """
+    if not (material.skeletons or material.strong or material.running):
+        return Block([], Cuts(0, material), material)
     number = min(max(1, parts), MOST_PARTS)
     cuts = Cuts(number, material)
 

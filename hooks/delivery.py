@@ -132,7 +132,7 @@ def watch(con: sqlite3.Connection, session_id: str, path: str, *, prompt: bool, 
     if row is None:
         return None
     offset, boundary = row
-    size = _size(path)
+    size = hook_io.file_size(path)
     if offset is None or size < offset:  # first sight, or another file: what lies behind is not ours to settle
         con.execute("UPDATE sessions SET watch_offset=? WHERE session_id=?", (size, session_id))
         return None
@@ -224,17 +224,10 @@ def _instead(con: sqlite3.Connection, session_id: str, block_id: str) -> str:
     return text
 
 
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
-
-
 def _read(path: str, offset: int) -> bytes:
     try:
         with open(path, "rb") as file:
             file.seek(offset)
             return file.read(MOST_BYTES)
-    except OSError:
+    except (OSError, ValueError):
         return b""

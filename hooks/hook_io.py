@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-STDIN_LIMIT = 64 << 20
+STDIN_LIMIT = 256 << 20
 STDIN_PATIENCE = 5.0  # seconds without a byte until a stdin that nobody closes is taken as complete
 LOG_LIMIT = 1 << 20
 # Set around our own model calls, and by the client where hooks are to be off.
@@ -94,6 +94,14 @@ def text_of(event: dict[str, Any], name: str) -> str:
     """The field as text, empty where it is missing or something else."""
     value = event.get(name)
     return value if isinstance(value, str) else ""
+
+
+def file_size(path: str) -> int:
+    """The size of a plain file, 0 for anything else that a path may name."""
+    try:
+        return os.stat(path).st_size if os.path.isfile(path) else 0
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return 0
 
 
 def context(event_name: str, text: str) -> dict[str, Any]:

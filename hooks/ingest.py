@@ -9,8 +9,6 @@ changes once it is given. Checked in tests/hooks/test_replay.py.
 
 from __future__ import annotations
 
-import os
-
 try:
     from . import calls, hook_io, layers, memory_db, token_estimator, transcript
 except ImportError:  # run as a script: the folder of the script is on the path
@@ -62,10 +60,7 @@ def catch_up(
     if row is None:
         return found
     found.factor = token_estimator.factor(row[2], row[3])
-    try:
-        size = os.path.getsize(path)
-    except OSError:
-        size = 0
+    size = hook_io.file_size(path)
     masked = hook_io.config().get("redact", True) is not False
     offset = row[0] if size >= row[1] else 0  # a shorter file is another file
     reader = transcript.Reader(path)

@@ -50,7 +50,7 @@ def work(event: dict[str, Any]) -> str | None:
     except BaseException:
         con.execute("ROLLBACK")
         raise
-    return _note(con, session)
+    return _note(con, session) if made.parts else None
 
 
 def _note(con: sqlite3.Connection, session: str) -> str:

@@ -8,8 +8,6 @@ blocks a prompt. Checked in tests/hooks/test_hooks_stdin.py, tests/hooks/test_lo
 
 from __future__ import annotations
 
-import os
-
 try:
     from . import calls, delivery, hook_io, ingest, memory_db, transcript
 except ImportError:  # run as a script: the folder of the script is on the path
@@ -60,7 +58,7 @@ def _announce(con: sqlite3.Connection, session: str, path: str, prompt_id: str |
         "FROM sessions s WHERE session_id=?",
         (session,),
     ).fetchone()
-    if row[1] or (not row[0] and os.path.isfile(path)):
+    if row[1] or (not row[0] and hook_io.file_size(path)):
         ingest.catch_up(con, session, path)
     masked = hook_io.config().get("redact", True) is not False
     con.execute("BEGIN IMMEDIATE")

@@ -20,7 +20,8 @@ NAMED = (
     r"(?P<v>(?![0-9]+\b(?![A-Za-z_+/-]))(?![$<{(\[*])(?!(?:null|none|true|false|undefined)\b)"
     r"[A-Za-z0-9_+/=.~!@#%^&*-]{8,200})"
 )
-# (name, strings of which one must occur (in lower case), pattern). A group named v is what gets masked.
+# (name, strings of which one must occur, in any case where it stands in lower case here, pattern). The group v is what
+# gets masked.
 RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "private key",
@@ -38,9 +39,9 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
         ("glpat-", "npm_", "pypi-", "hf_", "xox", "xapp-"),
         r"\b(?P<v>(?:glpat-|npm_|pypi-|hf_|xox[abeoprs]-|xapp-)[A-Za-z0-9_-]{16,})",
     ),
-    ("key", ("akia", "asia"), r"\b(?P<v>(?:AKIA|ASIA)[A-Z0-9]{16})\b"),
-    ("key", ("aiza",), r"\b(?P<v>AIza[A-Za-z0-9_-]{35})"),
-    ("token", ("eyj",), r"\b(?P<v>eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*)"),
+    ("key", ("AKIA", "ASIA"), r"\b(?P<v>(?:AKIA|ASIA)[A-Z0-9]{16})\b"),
+    ("key", ("AIza",), r"\b(?P<v>AIza[A-Za-z0-9_-]{35})"),
+    ("token", ("eyJ",), r"\b(?P<v>eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*)"),
     (
         "bearer",
         ("bearer", "authorization"),
@@ -63,7 +64,7 @@ def redact(text: str) -> str:
         return text
     low = text.lower()
     for number, (name, hints, pattern) in enumerate(RULES):
-        if any(hint in low for hint in hints):
+        if any(hint in (low if hint.islower() or not hint.isalpha() else text) for hint in hints):
             rule = _compiled.get(number)
             if rule is None:
                 rule = _compiled[number] = re.compile(pattern, re.DOTALL if name == "private key" else 0)

@@ -8,8 +8,6 @@ Checked in tests/hooks/test_hooks_stdin.py and tests/hooks/test_replay.py.
 
 from __future__ import annotations
 
-import os
-
 try:
     from . import calls, delivery, hook_io, ingest, memory_db, spool
 except ImportError:  # run as a script: the folder of the script is on the path
@@ -69,7 +67,7 @@ def _agent(con: sqlite3.Connection, event: dict[str, Any], session: str, agent: 
     """A sub-agent's calls from its own transcript, and what it answered."""
     prompt = hook_io.text_of(event, "prompt_id") or None
     own = hook_io.text_of(event, "agent_transcript_path")
-    if own and os.path.isfile(own):
+    if hook_io.file_size(own):
         ingest.store_agent(con, session, own, prompt)
     answer = hook_io.text_of(event, "last_assistant_message")
     if answer and agent:

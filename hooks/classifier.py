@@ -1,8 +1,8 @@
 """Finds the judgments of a turn: decisions, limits, facts, finished work, open faults.
 
 Idea: most sentences of a session are narration; the few that matter announce themselves by how they are said, by who
-says them, by the list they stand in and by what the tools did. Rules look for that; a sentence with no clear sign is left
-out, because every judgment costs context after each compaction.
+says them, by the list they stand in and by what the tools did. Rules look for that; a sentence with no clear sign is
+left out, because every judgment costs context after each compaction.
 Invariant: what is quoted is a piece of what was said, trimmed and never rewritten; a fault that the same turn mends is
 marked as resolved.
 Checked in tests/hooks/test_classifier.py; measured in tests/benchmarks/bench_classifier.py.
@@ -36,12 +36,17 @@ USER_SHARE, ANSWER_SHARE = 6_000, 60_000  # characters of a turn that are read: 
 CODE = re.compile(
     r"`[^`\n]*`|https?://\S+|(?<![\w/])[\w.-]*/[\w./-]+|\b\w+\.(?:go|py|ts|tsx|js|md|json|rs|toml|ya?ml|sh)\b(?::\d+)?"
 )
+LAYOUT = re.compile(r"\n\s*")
 MARKUP = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 WORD = re.compile(r"[a-z_][\w.-]{3,}|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]{2}")
 COMMON = frozenset(
-    "this that these those with from have been were will would should could there their about when what which while where "
-    "still also only just into then than them they does doesn't isn't after before because issue issues problem bug error "
-    "fixed fixes added updated resolved tests test need needs missing same more some".split()
+    # words that two sentences share by chance
+    re.findall(
+        r"\w+(?:'t)?",
+        """after also added because been before could doesn't does error errors fixed fixes from have into isn't issue
+        issues just might missing more must need needs only problem problems same should some still test tests than that
+        their them then there these they this those updated were what when where which while will with would resolved about bug""",
+    )
 )
 
 WEIGHTS = {
@@ -95,7 +100,7 @@ def content_hash(content: str) -> str:
 
 
 def classify(turn: Any) -> list[Judgment]:
-    """The judgments of a turn in the order they were made, each once, the telling ones first when there are too many."""
+    """The judgments of a turn in the order they were made, each once; the surest where there are too many."""
     found: list[Judgment] = []
     seen: set[str] = set()
     for role, text in _messages(turn):
@@ -105,7 +110,11 @@ def classify(turn: Any) -> list[Judgment]:
             if judgment.confidence >= KEPT and key not in seen:
                 seen.add(key)
                 found.append(judgment)
-    found += _of_tools(turn, any(j.category == "IMPL" for j in found))
+    for judgment in _of_tools(turn, any(j.category == "IMPL" for j in found)):
+        judgment.resolved = judgment.category == "ISSUE" and any(
+            j.category == "IMPL" and settles(j.content, judgment.content) for j in found[-PER_TURN["IMPL"] :]
+        )
+        found.append(judgment)
     return _fewest(found)
 
 
@@ -113,7 +122,7 @@ def resolutions(open_issues: Iterable[Any], turn: Any) -> list[Any]:
     """The ids of the issues that this turn settles: the failing command passed, or somebody says that it is mended."""
     issues = list(open_issues)
     done = [issue.id for issue in issues if issue.command and commands.passes(issue.command, turn.tools)]
-    waiting = [issue for issue in issues if issue.id not in done and not issue.command]
+    waiting = [issue for issue in issues if issue.id not in done]
     if waiting:
         for role, text in _messages(turn):
             for span in sentences.spans(text):
@@ -220,7 +229,8 @@ def sign(name: str, text: str, *, wide: bool = False) -> bool:
     """True where the wording of that name occurs."""
     pattern = _compiled.get((name, wide))
     if pattern is None:
-        pattern = _compiled[name, wide] = re.compile((wording.CJK if wide else wording.EN)[name])
+        source = (wording.CJK if wide else wording.EN)[name]
+        pattern = _compiled[name, wide] = re.compile(LAYOUT.sub("", source))
     return pattern.search(text) is not None
 
 
@@ -271,8 +281,10 @@ def _user(said: str, lead: str) -> tuple[str, float] | None:
 
 
 def _assistant(said: str, kind: str, *, loud: bool) -> tuple[str, float] | None:
-    if sign("question", said) or sign("offer", said) or (
-        said.endswith(":") and said.count(" ") < (3 if sign("done_start", said) else 6)
+    if (
+        sign("question", said)
+        or sign("offer", said)
+        or (said.endswith(":") and said.count(" ") < (3 if sign("done_start", said) else 6))
     ):
         return None
     if sign("narration", said) or (kind != "done" and sign("plan", said)):

@@ -1,7 +1,7 @@
 """What the tool calls of a turn show: which checks still fail, which failed command passed later, which files changed.
 
-Idea: a check (tests, build, lint, a push) that fails and never passes in its turn is an open fault, whoever talks about it;
-a search that finds nothing also ends with an error and is none. A later success of the same check closes it.
+Idea: a check (tests, build, lint, a push) that fails and never passes in its turn is an open fault, whoever talks about
+it; a search that finds nothing also ends with an error and is none. A later success of the same check closes it.
 Invariant: two commands count as the same only when the later one asks for no less than the earlier one.
 Checked in tests/hooks/test_classifier.py.
 """
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 CHECK = re.compile(
-    r"(?:\S*/)?(?:(?:python3?|uv run|poetry run|npx|bunx|sudo) (?:-m )?)?(?:pytest|unittest|tox|nox|go (?:test|build|vet)|cargo (?:test|build|check|clippy|run)|(?:npm|pnpm|yarn|bun) (?:test|ci|install|run)|jest|vitest|"
-    r"tsc|eslint|make|mvn|gradlew?|ruff|mypy|pyright|golangci-lint|mise run|just|bazel|dotnet|rspec|bundle exec|phpunit|cmake|"
-    r"ctest|docker (?:build|compose)|terraform|swift (?:test|build)|mix test|git (?:push|merge|rebase|commit|cherry-pick|pull|apply|gc))\b"
+    r"(?:\S*/)?(?:(?:python3?|uv run|poetry run|npx|bunx|sudo) (?:-m )?)?"
+    r"(?:pytest|unittest|tox|nox|go (?:test|build|vet)|cargo (?:test|build|check|clippy|run)|"
+    r"(?:npm|pnpm|yarn|bun) (?:test|ci|install|run)|jest|vitest|tsc|eslint|make|mvn|gradlew?|ruff|mypy|pyright|"
+    r"golangci-lint|mise run|just|bazel|dotnet|rspec|bundle exec|phpunit|cmake|ctest|docker (?:build|compose)|"
+    r"terraform|swift (?:test|build)|mix test|git (?:push|merge|rebase|commit|cherry-pick|pull|apply|gc))\b"
 )
 NOISE = re.compile(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|less|cat|tee)\b[^|;&\n]*|2?>\s*/dev/null)")
 SETUP = re.compile(r"^\s*(?:timeout\s+\S+|time\s|[A-Z_][A-Z0-9_]*=\S*|\()\s*")
@@ -30,14 +32,16 @@ PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 JOIN = " && "
 LONGEST = 400  # a longer line is a script of its own, never run again in the same words
 FAULT_LINE = re.compile(
-    r"^.*(?:\berror\b|\bfail(?:ed|ure|s)?\b|\bfatal\b|\bpanic\b|exception|cannot |undefined|not found|assert).*$", re.IGNORECASE | re.MULTILINE
+    r"^.*(?:\berror\b|\bfail(?:ed|ure|s)?\b|\bfatal\b|\bpanic\b|exception|cannot |undefined|not found|assert).*$",
+    re.IGNORECASE | re.MULTILINE,
 )
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 REJECTED = ("The user doesn't want to proceed", "[Request interrupted", "Permission to use", "<tool_use_error>")
 FILES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
 def checks(command: str) -> tuple[list[str], bool]:
-    """(the checks in a shell line, whether it does nothing else that could fail); environment and pagers are taken off."""
+    """(the checks in a shell line, whether nothing else in it could fail); environment and pagers are taken off."""
     found: list[str] = []
     if "<<" in command:
         return found, False
@@ -111,8 +115,10 @@ def still_failing(tools: Iterable[Any]) -> list[tuple[str, str]]:
 
 
 def _complaint(output: str) -> str:
-    body = re.sub(r"\x1b\[[0-9;]*m", "", output[:20_000])
-    found = FAULT_LINE.search(body, body.find("\n") + 1) if body.startswith(("Exit code", "Error: Exit code")) else FAULT_LINE.search(body)
+    """The first line of an output that speaks of a fault."""
+    body = COLOUR.sub("", output[:20_000])
+    start = body.find("\n") + 1 if body.startswith(("Exit code", "Error: Exit code")) else 0
+    found = FAULT_LINE.search(body, start)
     return " ".join(found.group().split())[:110] if found else ""
 
 

@@ -1,7 +1,7 @@
 """Cuts a message into sentences and tells what kind of list each stands in.
 
-Idea: a judgment is one sentence of somebody, so the cut decides what can be remembered. Fenced code, tables and headings
-are no sentences; a heading or a line that ends in a colon says what the list under it holds.
+Idea: a judgment is one sentence of somebody, so the cut decides what can be remembered. Fenced code, tables and
+headings are no sentences; a heading or a line that ends in a colon says what the list under it holds.
 Invariant: every span lies inside the text and holds no line break.
 Checked in tests/hooks/test_classifier.py.
 """

@@ -1,7 +1,7 @@
 """One line for a turn: what was asked → what came of it.
 
-Idea: the outcome is a sentence that somebody already wrote, mostly the first or the last of the answer, so the line picks
-it instead of making one up; the intent gives way when space is short.
+Idea: the outcome is a sentence that somebody already wrote, mostly the first or the last of the answer, so the line
+picks it instead of making one up; the intent gives way when space is short.
 Invariant: the outcome is never cut at a length, only chosen; a turn without an answer says so.
 Checked in tests/hooks/test_skeleton.py; measured in tests/benchmarks/bench_classifier.py.
 """
@@ -11,52 +11,38 @@ from __future__ import annotations
 import re
 
 try:
-    from . import classifier, commands, sentences
+    from . import classifier, commands, phrases, sentences, wording
 except ImportError:  # run as a script: the folder of the script is on the path
     import classifier  # type: ignore[import-not-found,no-redef]
     import commands  # type: ignore[import-not-found,no-redef]
+    import phrases  # type: ignore[import-not-found,no-redef]
     import sentences  # type: ignore[import-not-found,no-redef]
+    import wording  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 ARROW = " → "
-LINE = 104  # in quarters of a token: a Latin character is one, a CJK character six
-INTENT_LEAST, INTENT_MOST = 24, 48
-LAST = 3  # answers of a turn that are looked at
-SECOND = 1.0  # what a second sentence must say to be worth the space
-NOTHING_SAID = frozenset({"No response requested."})
+LINE = 100  # in quarters of a token: a Latin character is one, a CJK character six
+INTENT_LEAST, INTENT_MOST = 20, 48
+CLAUSE_ABOVE = 60  # a longer sentence is taken apart at its joints
 READ = 12_000  # characters of an answer that are looked at
-
-MARKUP = re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|^\s*(?:#+|>|[-*+•]|\d{1,2}[.)])\s+")
-LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
-POLITE = re.compile(
-    r"^(?:(?:ok(?:ay)?|hmm+|hm|oh|ah|so|and|but|now|well|great|cool|thanks?|please|alright|hi|hey)\b[\s,.!…—–-]*|\.\.\.\s*|"
-    r"(?:can|could|would|will) you (?:please |also |now )?|let's (?:now )?|i(?:'d| would) like (?:you )?to |i want (?:you )?to )+",
-    re.IGNORECASE,
-)
-FILLER = re.compile(
-    r"^(?:(?:good (?:question|point|catch|idea|observation|news)|great(?: question)?|right|ok(?:ay)?|sure|ah|hmm|ha|oh|so|done|perfect|got it|understood|"
-    r"you're (?:absolutely )?right(?: to \w+ that)?|fair (?:enough|points?)|ugh|yeah|that makes sense|excellent|sorry|wait|looking at [^,.]{3,60}|i see|found it|there it is|now|and|but)\b[\s,.!:;—–-]+)+",
-    re.IGNORECASE,
-)
-BOLD = re.compile(r"\*\*[^*\n]{16,}\*\*[.!]?")
-CONCLUSION = re.compile(
-    r"^(?:so|in short|bottom line|basically|overall|result|the (?:answer|root cause|cause|problem|issue|fix|bug|real fix)|that's (?:the|what|our)|yes|no)\b|\b(?:the answer|root cause|culprit|smoking gun|tl;dr|conclusion|ready to merge|the right (?:tool|choice))\b"
-)
-OFFER = re.compile(r"\b(?:want me to|would you like me|shall i|should i)\b|ましょうか|要我|需要我", re.IGNORECASE)
-OPTION = re.compile(r"\W*[A-Ea-e]\)")
-ADVICE = re.compile(r"\b(?:i'd (?:recommend|suggest|say)|my recommendation|recommendation:|(?:seems|is) (?:the )?(?:cleanest|simplest|best))")
-SEEN = re.compile(r"(?:i (?:can )?see|i'll|i will|line \d|thanks|looking)\b")
-LABEL = re.compile(r"^(?:\w+ ){0,2}\w+:\s+(?=\S+ \S+ \S)")
-HASH = re.compile(r"\d\w{4,}|#\d+|\w+-\d+")
-TALK = re.compile(r"(?:clear scope|there it is|here(?:'s| is| are) (?:the|what|a|how|my)\b[^.]{0,40}[.:]?$|(?:you raise|that's) (?:a )?(?:good|fair|valid) (?:point|question)|let me\b|now (?:i|let)|[a-d]\) )", re.IGNORECASE)
-CLAUSE = re.compile(r"\s+[—–-]\s+|;\s+|,\s+(?:so|but|which|because|since|while|where|not|though)\s|\s+(?:even though|in order to|to (?:keep|avoid|ensure|make sure)|using)\s|,\s+(?=I'd )|:\s+(?=[A-Z`*])|。|，(?=因为|所以|但)")
-QUESTION = re.compile(r"[?？]\s*$|^(?:why|what|how|is|are|do|does|did|can|could|should|where|which|who|when|will|would)\b|(?:ですか|ますか|吗|呢)[。]?$", re.IGNORECASE)
+LAST = 3  # answers of a turn that are looked at
+# How much it counts for a sentence to open the answer (to a question, to anything else), to be its second one, to open
+# its row, to be the question at the end (an open choice, an offer to go on, after settled work), to stand in a list or
+# one answer earlier; and how many quarters of a token cost one point.
+ASKED, FIRST, NEXT, ROW = 4.5, 3.0, 1.0, 0.5
+CHOICE, OFFERED, BESIDES = 6.0, 3.5, 1.0
+LISTED, BACK, SIZE = 2.5, 1.5, 80
+SETTLED = 2.5  # from here a sentence tells of finished work
+SECOND = -1.0  # what a second sentence must say to be worth the space that is left
+NOTHING_SAID = frozenset({"No response requested."})
 NO_ANSWER = {"en": "no answer", "ja": "回答なし", "zh": "无回答"}
 STOPPED = {"en": "interrupted", "ja": "中断", "zh": "已中断"}
 KANA = re.compile("[\u3040-\u30ff]")
+
+_compiled: dict[str, re.Pattern[str]] = {}
 
 
 def line(turn: Any) -> str:
@@ -69,41 +55,43 @@ def line(turn: Any) -> str:
 
 def quarters(text: str) -> int:
     """The length of a text in quarters of a token."""
-    wide = len(sentences.WIDE.findall(text)) if not text.isascii() else 0
-    return len(text) + 5 * wide
+    return len(text) if text.isascii() else len(text) + 5 * len(sentences.WIDE.findall(text))
 
 
 def intent(user_text: str, room: int) -> str:
     """What the user wants, without courtesy, cut at a word."""
-    for row in user_text.splitlines():
-        said = bare(POLITE.sub("", row.strip()))
+    said = ""
+    for row in user_text[:READ].splitlines():
+        said = bare(_re("polite").sub("", row.strip()))
         if len(said) > 1 and not row.lstrip().startswith(("```", "|", "<")):
             break
     else:
-        said = " ".join(user_text.split()) or "(continued)"
-    first = sentences.END.search(said)
-    if first and first.end() >= 12:
-        said = said[: first.end()]
-    said = said.rstrip(" .:,。")
+        said = " ".join(user_text[:READ].split()) or "(continued)"
+    stop = sentences.END.search(said)
+    if stop and stop.end() >= sentences.SHORTEST:
+        said = said[: stop.end()]
+    return _fit(said.rstrip(" .:,。"), room)
+
+
+def _fit(said: str, room: int) -> str:
     if quarters(said) <= room:
         return said
     used = at = 0
-    for at, char in enumerate(said):
-        used += 6 if sentences.WIDE.match(char) else 1
-        if used > room - 1:
-            break
-    head = said[:at]
+    while used <= room - 1:
+        used += 6 if sentences.WIDE.match(said[at]) else 1
+        at += 1
+    head = said[: at - 1]
     return (head[: head.rfind(" ")] if head.rfind(" ") > at // 2 else head).rstrip(" ,.:") + "…"
 
 
 def bare(text: str) -> str:
     """A piece of Markdown as plain words on one line."""
-    return " ".join(MARKUP.sub("", LINK.sub(r"\1", text)).split())
+    return " ".join(_re("markup").sub("", _re("link").sub(r"\1", text)).split())
 
 
 def outcome(turn: Any) -> str:
     """How the turn ended: its interruption, what the answers say about it, or what the tools show."""
-    language = _language(turn)
+    language = _language(turn.user_text[:500])
     cut_off = any(call.output is None for call in turn.tools)
     if turn.state == "interrupted" and not (cut_off and turn.final_text):
         return STOPPED[language]
@@ -112,49 +100,51 @@ def outcome(turn: Any) -> str:
         answers.append(turn.final_text)
     if answers and answers[-1].startswith("API Error"):
         return bare(answers[-1].split("{")[0])
-    found = _pick(answers[-LAST:], asks=QUESTION.search(turn.user_text.strip()) is not None)
-    if found:
+    if found := _pick(answers[-LAST:], asks=_re("question").search(turn.user_text[-READ:].strip()) is not None):
         return found
-    failing = commands.still_failing(turn.tools)
-    if failing:
+    if failing := commands.still_failing(turn.tools):
         return f"{failing[-1][0]} fails"
-    changed = commands.changed_files(turn.tools)
-    if changed:
+    if changed := commands.changed_files(turn.tools):
         return "changed " + ", ".join(changed[:2]) + (f" +{len(changed) - 2}" if len(changed) > 2 else "")
     return NO_ANSWER[language]
 
 
-def _language(turn: Any) -> str:
-    text = turn.user_text[:500]
+def _language(text: str) -> str:
     if KANA.search(text):
         return "ja"
     return "zh" if sentences.WIDE.search(text) else "en"
 
 
+class _Said:
+    """A sentence of an answer and where it stands."""
+
+    __slots__ = ("listed", "opens", "points", "text")
+
+    def __init__(self, text: str, *, listed: bool, opens: bool) -> None:
+        self.text = text
+        self.listed = listed
+        self.opens = opens  # the first of its row
+        self.points = _points(text) - (LISTED if listed else 0.0)
+
+
 def _pick(answers: list[str], *, asks: bool) -> str:
     """The one or two sentences of the answers that say most about how the turn ended, "" where none does."""
+    read = [_sentences(text) for text in reversed(answers)]
+    settled = any(said.points >= SETTLED for found in read for said in found)
     ranked: list[tuple[float, int, str]] = []
-    texts = [text if len(text) <= READ else text[: READ // 2] + "\n\n" + text[-READ // 2 :] for text in reversed(answers)]
-    candidates = [_candidates(text) for text in texts]
-    settled = any(_points(said, listed=listed) >= 2.5 for found in candidates for said, listed, _ in found)
-    for back, found in enumerate(candidates):
-        closing = _closing_question(found)
-        for number, (said, listed, row_start) in enumerate(found):
-            short = clause(said)
-            points = _points(said, listed=listed) - quarters(short) / 60 + 0.5 * row_start - 1.5 * back
-            if number == 0:
-                points += 4.5 if asks else 2.0
-            elif number == 1:
-                points += 1.0
-            if number == closing and back == 0:
-                # where nothing is settled, the question handed back is the outcome; an offer to go on says less
-                points += 1.0 if settled else 3.5 if OFFER.search(said) else 6.0
+    for back, found in enumerate(read):
+        closing = -1 if back else _closing_question(found)
+        for number, said in enumerate(found):
+            short = clause(said.text)
+            points = said.points - quarters(short) / SIZE + ROW * said.opens - BACK * back
+            if number < 2:
+                points += NEXT if number else ASKED if asks else FIRST
+            if number == closing:  # where nothing is settled, the question handed back is the outcome
+                points += BESIDES if settled else OFFERED if _re("offer").search(said.text) else CHOICE
             if short:
                 ranked.append((points, -len(ranked), short))
     ranked.sort(reverse=True)
-    if not ranked:
-        return ""
-    first = ranked[0][2]
+    first = ranked[0][2] if ranked else ""
     room = LINE - quarters(ARROW) - INTENT_LEAST - quarters(first) - 2
     for points, _, short in ranked[1:6]:
         if points >= SECOND and quarters(short) <= room and not _same(short, first):
@@ -168,75 +158,91 @@ def _same(one: str, other: str) -> bool:
     return one.lower() in other.lower() or len(ours & theirs) * 2 >= len(ours)
 
 
-def _closing_question(found: list[tuple[str, bool, bool]]) -> int:
+def _sentences(answer: str) -> list[_Said]:
+    """The sentences of an answer; where it has none long enough, its first row ("Done.")."""
+    text = answer if len(answer) <= READ else answer[: READ // 2] + "\n\n" + answer[-READ // 2 :]
+    found = [_Said(text[s.start : s.end], listed=s.listed, opens=s.first) for s in sentences.spans(text)]
+    if not found:
+        rows = (row.strip() for row in text.splitlines())
+        found = [_Said(row, listed=False, opens=True) for row in rows if row and not row.startswith("```")][:1]
+    return found
+
+
+def _closing_question(found: list[_Said]) -> int:
     """The number of the question that an answer ends with, the choices it lists not counted; -1 without one."""
     for number in range(len(found) - 1, -1, -1):
-        said, listed, _ = found[number]
-        if said.rstrip("*_ ").endswith(("?", "？")) or classifier.sign("question", said, wide=True):
+        text = found[number].text
+        if text.rstrip("*_ ").endswith(("?", "？")) or classifier.sign("question", text, wide=True):
             return number
-        if not listed and not OPTION.match(said):
+        if not found[number].listed and not _re("option").match(text):
             break
     return -1
 
 
-def _candidates(text: str) -> list[tuple[str, bool, bool]]:
-    """(sentence, in a list, first of its line) for each sentence, one-word ones such as "Done." included."""
-    found = [(text[s.start : s.end], s.listed, s.first) for s in sentences.spans(text)]
-    if not found:
-        found = [(row.strip(), False, True) for row in text.splitlines() if row.strip() and not row.startswith("```")][:1]
-    return found
-
-
-def _points(said: str, *, listed: bool) -> float:
+def _points(said: str) -> float:
     """How much a sentence sounds like the end of the work."""
     if sentences.WIDE.search(said):
-        wide = {name: classifier.sign(name, said, wide=True) for name in ("done", "mended", "fault", "question", "offer", "narration")}
-        return 3.0 * (wide["done"] or wide["mended"]) + 1.5 * wide["fault"] - 4.0 * (wide["question"] or wide["offer"]) - 3.0 * wide["narration"] - listed
-    told = FILLER.sub("", classifier.plain(said))
-    points = 0.0
-    if classifier.sign("question", told):
-        points -= 4.0
-    elif ADVICE.search(told):
-        points += 3.0
-    elif classifier.sign("offer", told):
-        points -= 2.0
-    if classifier.sign("narration", told) or SEEN.match(told):
-        points -= 4.0
-    elif classifier.sign("done_start", told) or classifier.sign("done_state", told):
-        points += 3.0
-    elif classifier.sign("fault_named", told) or classifier.sign("fault_verb", told):
-        points += 1.5
+        weights = {"done": 3.0, "mended": 1.0, "fault": 1.5, "question": -4.0, "offer": -4.0, "narration": -3.0}
+        return sum(weight for name, weight in weights.items() if classifier.sign(name, said, wide=True))
+    told = _re("filler").sub("", classifier.plain(said))
+    points = _kind(told)
     if classifier.sign("checks_pass", told):
         points += 1.5
-    if told == "¤":  # a bare link or name
+    if told == wording.CODE:  # a bare link or name
         points -= 2.0
     if told.endswith(":"):
         points -= 2.5 if told.count(" ") < 8 else 1.0
-    if BOLD.fullmatch(said.rstrip()):
-        points += 2.0 if not told.endswith(":") else 0.5
-    elif BOLD.search(said):
-        points += 0.8
+    if bold := _re("bold").search(said):  # what the author put in bold is meant to be seen
+        points += 0.8 if bold.group() != said.rstrip() else 0.5 if told.endswith(":") else 2.0
     if "/pull/" in said or "/issues/" in said:
         points += 1.5
-    if CONCLUSION.search(told):
-        points += 1.5
-    if classifier.sign("condition", told):
-        points -= 1.5
-    return points - (1.5 if listed else 0.0)
+    points += 1.5 if _re("conclusion").search(told) else 0.0
+    return points - (3.0 if classifier.sign("condition", told) else 0.0)
+
+
+def _kind(told: str) -> float:
+    """Work that is done, a fault, advice; a question, an offer and narration count against it."""
+    points = 0.0
+    if classifier.sign("question", told):
+        points = -4.0
+    elif _re("advice").search(told):
+        points = 3.0
+    elif classifier.sign("offer", told):
+        points = -2.0
+    if classifier.sign("narration", told) or _re("seen").match(told):
+        return points - 4.0
+    if classifier.sign("done_start", told) or classifier.sign("done_state", told):
+        return points + 3.0
+    return points + (1.5 if classifier.sign("fault_named", told) or classifier.sign("fault_verb", told) else 0.0)
 
 
 def clause(said: str) -> str:
-    """The main clause of a long sentence, without markup, asides and interjections; a short sentence as it is."""
+    """The telling clause of a long sentence, without markup, asides and interjections; "" for mere talk."""
     text = bare(said)
-    rest = FILLER.sub("", text)
-    if not rest.strip(" .!:") or TALK.match(rest):
+    rest = _re("filler").sub("", text)
+    if not rest.strip(" .!:") or _re("talk").match(rest):
         return ""
-    text = rest if len(rest) >= 12 or sentences.WIDE.search(rest) else text
-    if quarters(text) > 60:
-        text = re.sub(r"\s*[(（][^)）]*[)）]", "", text)
-    if quarters(text) > 60:
-        text = LABEL.sub("", text)
-        parts = [part for part in CLAUSE.split(text) if len(part) >= (12 if not HASH.search(part) else 6) or (len(part) >= 5 and sentences.WIDE.search(part))]
-        if parts:
-            text = max(enumerate(parts), key=lambda p: _points(p[1], listed=False) + (1.0 if p[0] == 0 else 0.0))[1]
+    if len(rest) >= sentences.SHORTEST or sentences.WIDE.search(rest):
+        text = rest
+    if quarters(text) > CLAUSE_ABOVE:
+        text = _re("aside").sub("", text)
+    if quarters(text) > CLAUSE_ABOVE:
+        parts = [part for part in _re("joint").split(_re("label").sub("", text)) if part and _stands(part)]
+        ranked = [(_points(part) + (1.0 if number == 0 else 0.0), -number) for number, part in enumerate(parts)]
+        text = parts[-max(ranked)[1]] if parts else text
     return text.strip().rstrip(" .。:：,;")
+
+
+def _stands(part: str) -> bool:
+    """True where a piece of a sentence is long enough to mean something."""
+    least = 5 if sentences.WIDE.search(part) else 6 if _re("hash").search(part) else sentences.SHORTEST
+    return len(part) >= least
+
+
+def _re(name: str) -> re.Pattern[str]:
+    found = _compiled.get(name)
+    if found is None:
+        source = classifier.LAYOUT.sub("", phrases.PHRASES[name])
+        flags = re.IGNORECASE if name != "joint" else re.RegexFlag(0)  # a capital letter tells where a clause starts
+        found = _compiled[name] = re.compile(source, flags)
+    return found

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 
 try:
-    from . import commands, sentences, wording
+    from . import commands, phrases, sentences, wording
 except ImportError:  # run as a script: the folder of the script is on the path
     import commands  # type: ignore[import-not-found,no-redef]
+    import phrases  # type: ignore[import-not-found,no-redef]
     import sentences  # type: ignore[import-not-found,no-redef]
     import wording  # type: ignore[import-not-found,no-redef]
 
@@ -31,24 +32,15 @@ SURE = 0.55  # below this a sentence is a guess: never injected, offered to the 
 KEPT = 0.4  # below this it is not kept at all
 LONGEST = 160
 PER_TURN = {"ISSUE": 8, "CONSTRAINT": 6, "DECISION": 6, "IMPL": 5, "CONTEXT": 3}
-USER_SHARE, ANSWER_SHARE = 6_000, 60_000  # characters of a turn that are read: pasted logs are no judgments
+USER_SHARE, ANSWER_SHARE = 4_000, 12_000  # characters of a turn that are read: pasted logs are no judgments
 
 CODE = re.compile(
     r"`[^`\n]*`|https?://\S+|(?<![\w/])[\w.-]*/[\w./-]+|\b\w+\.(?:go|py|ts|tsx|js|md|json|rs|toml|ya?ml|sh)\b(?::\d+)?"
 )
 LAYOUT = re.compile(r"\n\s*")
+DESCRIBED = re.compile(r"\b(?:we|i|you|they|it) (?:do not|don't|dont|never|always)\b")
 MARKUP = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
-WORD = re.compile(r"[a-z_][\w.-]{3,}|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]{2}")
-COMMON = frozenset(
-    # words that two sentences share by chance
-    re.findall(
-        r"\w+(?:'t)?",
-        """after also added because been before could doesn't does error errors fixed fixes from have into isn't issue
-        issues just might missing more must need needs only problem problems same should some still test tests than that
-        their them then there these they this those updated were what when where which while will with would resolved about bug""",
-    )
-)
-
+WORD = r"[a-z_][\w.-]{3,}|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]{2}"
 WEIGHTS = {
     "fault_named": 2,
     "fault_verb": 2,
@@ -154,7 +146,8 @@ def settles(said: str, issue: str) -> bool:
 
 
 def _names(text: str) -> set[str]:
-    return {word for word in WORD.findall(text.lower().replace("`", " ")) if word not in COMMON}
+    """The words of a sentence that tell what it is about."""
+    return {word for word in re.findall(WORD, text.lower().replace("`", " ")) if f" {word} " not in phrases.COMMON}
 
 
 def _mend(found: list[Judgment], said: Judgment) -> None:
@@ -263,7 +256,8 @@ def _user(said: str, lead: str) -> tuple[str, float] | None:
     told = sign("fault_user", said) and not sign("mended", said)
     if sign("fault_error", said) or (told and sign("fault_loud", said)):
         return "ISSUE", 0.6 if question else 0.8
-    if not question and sign("limit_user", said):
+    # "we don't", "it always": somebody describes, nobody forbids
+    if not question and sign("limit_user", DESCRIBED.sub("", said)):
         return "CONSTRAINT", 0.75
     if question:
         return ("DECISION", 0.6) if sign("choose_ask", said) else None
@@ -292,14 +286,14 @@ def _assistant(said: str, kind: str, *, loud: bool) -> tuple[str, float] | None:
     if kind == "done":
         return "IMPL", 0.85
     if kind != "offer" and sign("rule_of_design", said):
-        return ("CONSTRAINT" if sign("limit", said) else "DECISION"), 0.65
+        return ("CONSTRAINT", 0.5) if sign("limit", said) else ("DECISION", 0.65)
     done = sign("done_start", said)
     if not done and (kind.startswith("fault") or not sign("condition", said)):
         faults = (kind == "fault") + (kind == "faults") * 2 + _faults(said)
         if faults >= 2 and said.count(" ") >= (2 if kind.startswith("fault") else 3):
             return "ISSUE", min(0.95, 0.6 + 0.05 * faults)
     if loud or ((sign("limit", said) or sign("limit_bare", said)) and not sign("condition", said)):
-        return "CONSTRAINT", 0.6
+        return "CONSTRAINT", 0.5  # half of these describe a limit of the code; only the user's own are sure
     if not done and kind != "offer" and sign("choose_assistant", said):
         return "DECISION", 0.7
     if done or sign("done_state", said):

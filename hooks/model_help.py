@@ -26,9 +26,9 @@ MOST = 12  # sentences in one request
 ANSWER_TOKENS = 4 * MOST
 SECONDS = 20
 ASK = (
-    "Each line below is a sentence from a coding session. Answer with one word a line, in order: DECISION (how "
-    "something will be done), CONSTRAINT (what must or must not be done), CONTEXT (a fact about the project), IMPL (work that is "
-    "done), ISSUE (something wrong or open) or NONE.\n\n"
+    "Each line below is a sentence from a coding session. Answer with one word a line, in order: "
+    "DECISION (how something will be done), CONSTRAINT (what must or must not be done), CONTEXT (a fact about the "
+    "project), IMPL (work that is done), ISSUE (something wrong or open) or NONE.\n\n"
 )
 
 

@@ -1,4 +1,4 @@
-"""The phrases that the skeleton line looks for or takes away: courtesy, interjections, conclusions, joints.
+"""The phrases that the skeleton line looks for or takes away, and the words that tell nothing apart.
 
 Idea and invariant as in `wording`: data only, nothing compiled at import, a line break with its spaces is layout.
 These see the text as it is written and do not mind its case.
@@ -6,6 +6,11 @@ Checked in tests/hooks/test_skeleton.py.
 """
 
 from __future__ import annotations
+
+COMMON = """ after also added because been before could doesn't does error errors fixed fixes from have into isn't issue
+ issues just might missing more must need needs only problem problems same should some still test tests than that their
+ them then there these they this those updated were what when where which while will with would resolved about bug
+""".replace("\n", " ")  # words that two sentences share by chance
 
 PHRASES = {
     # what a request opens with and an intent does not need

@@ -27,7 +27,7 @@ ARROW = " → "
 LINE = 100  # in quarters of a token: a Latin character is one, a CJK character six
 INTENT_LEAST, INTENT_MOST = 20, 48
 CLAUSE_ABOVE = 60  # a longer sentence is taken apart at its joints
-READ = 12_000  # characters of an answer that are looked at
+READ = 4_000  # characters of an answer that are looked at
 LAST = 3  # answers of a turn that are looked at
 # How much it counts for a sentence to open the answer (to a question, to anything else), to be its second one, to open
 # its row, to be the question at the end (an open choice, an offer to go on, after settled work), to stand in a list or

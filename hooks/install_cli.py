@@ -1,7 +1,7 @@
 """The words of the installer: options in, plain lines out.
 
 Idea: the other modules return what they found or did; only this one prints, so a second command line (click) can show
-the same objects its own way, and ``--json`` shows them all.
+the same objects its own way, or these lines.
 
 Invariant: exit code 0 when it worked or nothing was to do, 1 when something is wrong, 2 for unusable options.
 Checked by ``tests/hooks/installer/test_install_cli.py``.
@@ -17,14 +17,14 @@ try:
     from . import self_test as self_tests
     from . import status as statuses
     from .evidence import Compaction, HookRun
-    from .host import Host, this_host
+    from .host import Host, Scope, this_host
     from .settings_file import InstallRefused
 except ImportError:  # run as a script
     import install  # type: ignore[import-not-found,no-redef]
     import self_test as self_tests  # type: ignore[import-not-found,no-redef]
     import status as statuses  # type: ignore[import-not-found,no-redef]
     from evidence import Compaction, HookRun  # type: ignore[import-not-found,no-redef]
-    from host import Host, this_host  # type: ignore[import-not-found,no-redef]
+    from host import Host, Scope, this_host  # type: ignore[import-not-found,no-redef]
     from settings_file import InstallRefused  # type: ignore[import-not-found,no-redef]
 
 ABSENT: Final = "never before the limit"
@@ -85,13 +85,14 @@ def _run(given: argparse.Namespace, host: Host, ask: Callable[[str], str]) -> in
     if given.command == "uninstall":
         plan = install.plan_uninstall(host, scope=given.scope)
     else:
+        allow = word_on_rules(host, given.scope, ask) if given.allow is None and not given.dry_run else given.allow
         plan = install.plan_install(
             host,
             scope=given.scope,
             threshold=given.threshold,
             window=given.window,
             parts=given.parts,
-            allow_lookup=_allowed(given, host, ask),
+            allow_lookup=allow,
         )
     if given.dry_run:
         _say(*plan_lines(plan))
@@ -104,11 +105,9 @@ def _say(*lines: str) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _allowed(given: argparse.Namespace, host: Host, ask: Callable[[str], str]) -> bool | None:
-    """The user's word about the look-up: an option, an answer at a terminal, or the one given earlier."""
-    if given.allow is not None or given.dry_run or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return bool(given.allow) if given.allow is not None else None
-    if install.installed_before(host, given.scope):
+def word_on_rules(host: Host, scope: Scope, ask: Callable[[str], str] = input) -> bool | None:
+    """The user's answer to the offer of the rules; None, as last time, without a terminal or when asked before."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or install.installed_before(host, scope):
         return None
     rules = "\n  ".join(install.lookup_rules(host.python, host.hooks / "<version>"))
     return ask(OFFER.format(rules=rules)).strip().lower() in {"y", "yes"}
@@ -128,12 +127,12 @@ def result_lines(result: install.Result) -> list[str]:
     plan = result.plan
     if plan.kind == "uninstall":
         done = "taken out of" if plan.changes_settings else "nothing to take out of"
-        kept = f"the memory in {plan.host.home} stays; delete that folder to forget everything"
+        kept = f"the memory in {plan.host.home} stays; delete that folder, with no session open, to forget everything"
         return [f"{done} {plan.settings.path}", kept, *_said(plan)]
     done = "installed in" if result.changed else "already installed in"
     lines = [f"{done} {plan.settings.path}", f"hooks: {plan.folder}"]
     lines += _threshold_lines(plan) + _said(plan)
-    return [*lines, "open sessions keep their old settings; `status` shows whether the memory arrives"]
+    return [*lines, "a new session takes it all; `status` shows whether the memory arrives after a compaction"]
 
 
 def _threshold_lines(plan: install.Plan) -> list[str]:
@@ -172,6 +171,9 @@ def status_lines(found: statuses.Status) -> list[str]:
     lines += [f"  {_compaction(one)}" for one in found.compactions]
     lines.append("last event of each hook:" if found.runs else "last event of each hook: none")
     lines += [f"  {_run_line(one)}" for one in found.runs]
+    ran = {one.event for one in found.runs}
+    never = [event for event in dict.fromkeys(e for one in found.installed for e in one.events) if event not in ran]
+    lines += [f"  not yet: {', '.join(never)}"] if never and found.runs else []
     return lines + [f"problem: {text}" for text in found.problems]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lcm_lab.hooks import evidence
+from lcm_lab.hooks import evidence, install_cli
 from lcm_lab.hooks.status import status
 
 if TYPE_CHECKING:
@@ -156,6 +156,16 @@ def test_a_healthy_installation_has_no_problem(machine: Machine) -> None:
     assert one.version == found.version
     assert (found.threshold.small, found.threshold.big) == (67_000, 67_000)
     assert found.client == (2, 1, 332)
+
+
+def test_events_that_never_came_are_listed(machine: Machine) -> None:
+    """A hook that is registered and never called shows."""
+    machine.install()
+    database(machine, [], [("Stop", "2026-11-29 10:00:00")])
+    lines = install_cli.status_lines(status(machine.host))
+    (never,) = [line for line in lines if line.startswith("  not yet: ")]
+    assert "PreCompact" in never
+    assert " Stop," not in never
 
 
 def test_looking_at_an_empty_machine_makes_nothing(machine: Machine) -> None:

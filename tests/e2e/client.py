@@ -12,9 +12,11 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
-from stand_in import StandIn
+
+if TYPE_CHECKING:
+    from stand_in import StandIn
 
 HOOKS = Path(__file__).resolve().parents[2] / "hooks"
 
@@ -63,7 +65,9 @@ class Client:
             action,
             *arguments,
         ]
-        done = subprocess.run(command, env=environ, cwd=self.work, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            command, check=False, env=environ, cwd=self.work, capture_output=True, text=True, timeout=60
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -91,6 +95,7 @@ class Client:
         command += ["--resume", resume] if resume else []
         done = subprocess.run(
             [*command, prompt],
+            check=False,
             env=self.environ(),
             cwd=self.work,
             stdin=subprocess.DEVNULL,
@@ -118,7 +123,7 @@ class Client:
         file = self.memory / "hooks.log"
         return file.read_text() if file.exists() else ""
 
-    def talk(self, prompts: list[str], *, model: str = "claude-sonnet-4-5", mode: str = "bypassPermissions") -> "Talk":
+    def talk(self, prompts: list[str], *, model: str = "claude-sonnet-4-5", mode: str = "bypassPermissions") -> Talk:
         """Several turns in one process."""
         return Talk(self, prompts, model, mode)
 
@@ -188,7 +193,7 @@ def program() -> tuple[Path | None, str]:
             return None, "npm is not installed"
         root.mkdir(exist_ok=True)
         command = [npm, "install", "--prefix", str(root), "--no-audit", "--no-fund", "--silent", f"{package}@{version}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
         if done.returncode or not binary.exists():
             return None, f"the client cannot be installed: {done.stderr.strip()[-200:]}"
     return binary, ""

@@ -47,50 +47,7 @@ class StandIn:
         self.queue: list[dict[str, Any]] = []
         self.usage = 9_000
         self.lock = threading.Lock()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_HEAD(self) -> None:
-                self._send(200, b"", "text/plain")
-
-            def do_GET(self) -> None:
-                self._send(404, b"{}", "application/json")
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-                path = self.path.split("?")[0]
-                if path.endswith("/count_tokens"):
-                    size = len(json.dumps(body))
-                    self._send(200, json.dumps({"input_tokens": max(1, size // 4)}).encode(), "application/json")
-                elif path != "/v1/messages":
-                    self._send(404, b"{}", "application/json")
-                else:
-                    self._answer(body, {k.lower(): v for k, v in self.headers.items()})
-
-            def _answer(self, body: dict[str, Any], headers: dict[str, str]) -> None:
-                status, message = outer.reply(body, headers)
-                if status != 200:
-                    self._send(status, json.dumps(message).encode(), "application/json")
-                elif body.get("stream"):
-                    events = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in _stream(message))
-                    self._send(200, events.encode(), "text/event-stream")
-                else:
-                    self._send(200, json.dumps(message).encode(), "application/json")
-
-            def _send(self, status: int, data: bytes, kind: str) -> None:
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                self.send_header("request-id", "req_stand_in")
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_args: Any) -> None:
-                """Quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.server.daemon_threads = True
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
@@ -109,7 +66,10 @@ class StandIn:
         return f"http://127.0.0.1:{self.server.server_address[1]}"
 
     def push(self, *replies: dict[str, Any]) -> None:
-        """Queue replies: {"text"|"tools", "usage", "when": main|subagent|compact, "status", "contains"}."""
+        """Queue replies: {"text"|"tools", "usage", "when": main|subagent|compact, "status", "contains"}.
+
+        `tools` is a list of (name, input), or a function that makes it from all that the model was sent.
+        """
         with self.lock:
             self.queue.extend(replies)
 
@@ -143,15 +103,68 @@ class StandIn:
         )
         if chosen.get("text") or not chosen.get("tools"):
             blocks.append({"type": "text", "text": chosen.get("text") or default})
-        for place, (name, given) in enumerate(chosen.get("tools") or []):
+        tools = chosen.get("tools") or []
+        if callable(tools):  # a model that acts on what it reads
+            tools = tools("\n".join(text_of(message.get("content")) for message in messages))
+        for place, (name, given) in enumerate(tools):
             blocks.append({"type": "tool_use", "id": f"toolu_{number:05d}x{place:02d}", "name": name, "input": given})
         usage = {
-            **{"input_tokens": chosen.get("usage", self.usage), "cache_creation_input_tokens": 0},
-            **{"cache_read_input_tokens": 0, "output_tokens": 20, "service_tier": "standard"},
+            "input_tokens": chosen.get("usage", self.usage),
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "output_tokens": 20,
+            "service_tier": "standard",
         }
         stop = "tool_use" if chosen.get("tools") else "end_turn"
         message = {"id": f"msg_{number:06d}", "type": "message", "role": "assistant", "model": body.get("model", "?")}
         return 200, {**message, "content": blocks, "stop_reason": stop, "stop_sequence": None, "usage": usage}
+
+
+def _handler(outer: StandIn) -> type[BaseHTTPRequestHandler]:
+    """The request handler that asks this stand-in."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_HEAD(self) -> None:
+            self._send(200, b"", "text/plain")
+
+        def do_GET(self) -> None:
+            self._send(404, b"{}", "application/json")
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+            path = self.path.split("?")[0]
+            if path.endswith("/count_tokens"):
+                size = len(json.dumps(body))
+                self._send(200, json.dumps({"input_tokens": max(1, size // 4)}).encode(), "application/json")
+            elif path != "/v1/messages":
+                self._send(404, b"{}", "application/json")
+            else:
+                self._answer(body, {k.lower(): v for k, v in self.headers.items()})
+
+        def _answer(self, body: dict[str, Any], headers: dict[str, str]) -> None:
+            status, message = outer.reply(body, headers)
+            if status != 200:
+                self._send(status, json.dumps(message).encode(), "application/json")
+            elif body.get("stream"):
+                events = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in _stream(message))
+                self._send(200, events.encode(), "text/event-stream")
+            else:
+                self._send(200, json.dumps(message).encode(), "application/json")
+
+        def _send(self, status: int, data: bytes, kind: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.send_header("request-id", "req_stand_in")
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_args: Any) -> None:
+            """Quiet."""
+
+    return Handler
 
 
 def _stream(message: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

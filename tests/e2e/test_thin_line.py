@@ -1,40 +1,16 @@
-"""The block reaches the model: once after every compaction, on both kinds of model, and it is still there after resume."""
+"""The block reaches the model: once after every compaction, on both kinds of model, still there after resume."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 
 import pytest
-from client import Client
-from stand_in import Request, StandIn
+from seen import BASH, after_compactions, complete
+from typing import TYPE_CHECKING
 
-MARK = re.compile(r"\[session memory ([0-9a-f]{8}), part (\d) of (\d)\]")
-BASH = [("Bash", {"command": "echo step", "description": "a step"})]
-
-
-def parts(request: Request) -> list[tuple[str, str, str]]:
-    """The parts of our block in what the model read, in their order."""
-    return MARK.findall(request.text)
-
-
-def after_compactions(api: StandIn) -> list[Request]:
-    """The first request of the main conversation behind each compaction."""
-    found = []
-    for place, request in enumerate(api.requests):
-        if request.kind == "compact" and request.agent is None:
-            found += [later for later in api.requests[place + 1 :] if later.kind == "main"][:1]
-    return found
-
-
-def complete(request: Request) -> bool:
-    """Whether every part of one block is there, each once."""
-    found = parts(request)
-    return (
-        bool(found)
-        and len({block for block, _, _ in found}) == 1
-        and [int(k) for _, k, _ in found] == list(range(1, int(found[0][2]) + 1))
-    )
+if TYPE_CHECKING:
+    from stand_in import StandIn
+    from client import Client
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "opus"])

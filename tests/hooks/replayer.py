@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import pytest
+
 from lcm_lab.hooks import (
     detail_capture,
     memory_db,
@@ -22,6 +21,10 @@ from lcm_lab.hooks import (
     session_start,
     turn_processor,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from collections.abc import Iterator
 
 OWN_TEXTS = ("<local-command", "<command-name>", "<task-notification>", "<bash-", "Caveat:", "<system-reminder>")
 REFUSED = "The user doesn't want to "

@@ -49,7 +49,7 @@ def run(
     """One hook as the client starts it."""
     command = [PYTHON, "-S", "-E", str(HOOKS / f"{name}.py"), *arguments]
     everything = {"PATH": os.environ["PATH"], "THROUGHLINE_HOME": str(home), **(environ or {})}
-    return subprocess.run(command, input=given, env=everything, capture_output=True, timeout=60)
+    return subprocess.run(command, check=False, input=given, env=everything, capture_output=True, timeout=60)
 
 
 def fine(name: str, done: subprocess.CompletedProcess[bytes]) -> Any:
@@ -95,45 +95,98 @@ RAW = {
 SHAPES: dict[str, dict[str, Any]] = {
     "plain": {},
     "unknown fields": {"effort": {"level": "high"}, "brand_new": [1, {"a": None}]},
-    "lone surrogates": {"prompt": "a\ud800b", "last_assistant_message": "\udfff", "cwd": "/\ud83d", "compact_summary": "\ud800",
-                        "tool_calls": [{**CALL, "tool_response": "x\ud800y", "tool_input": {"command": "\udc00"}}]},
+    "lone surrogates": {
+        "prompt": "a\ud800b",
+        "last_assistant_message": "\udfff",
+        "cwd": "/\ud83d",
+        "compact_summary": "\ud800",
+        "tool_calls": [{**CALL, "tool_response": "x\ud800y", "tool_input": {"command": "\udc00"}}],
+    },
     "nul": {"prompt": "a\0b", "last_assistant_message": "a\0", "tool_calls": [{**CALL, "tool_response": "x\0y"}]},
     "line separators": {"prompt": "a\u2028b\u0085c\u2029", "last_assistant_message": "\u2028"},
-    "wrong types": {"transcript_path": 5, "cwd": None, "prompt_id": [], "prompt": {"a": 1}, "source": 3, "trigger": [],
-                    "last_assistant_message": 7, "tool_calls": "x", "stop_hook_active": "yes", "compact_summary": None},
+    "wrong types": {
+        "transcript_path": 5,
+        "cwd": None,
+        "prompt_id": [],
+        "prompt": {"a": 1},
+        "source": 3,
+        "trigger": [],
+        "last_assistant_message": 7,
+        "tool_calls": "x",
+        "stop_hook_active": "yes",
+        "compact_summary": None,
+    },
     "session is a number": {"session_id": 12},
     "session is empty": {"session_id": ""},
     "session with odd letters": {"session_id": "../../x'; DROP TABLE sessions; --"},
-    "calls of all kinds": {"tool_calls": [None, 3, {}, {"tool_name": "X"}, {**CALL, "tool_input": None},
-                           {**CALL, "tool_use_id": None}, {**CALL, "tool_use_id": 5, "tool_response": [{"type": "image"}]}]},
+    "calls of all kinds": {
+        "tool_calls": [
+            None,
+            3,
+            {},
+            {"tool_name": "X"},
+            {**CALL, "tool_input": None},
+            {**CALL, "tool_use_id": None},
+            {**CALL, "tool_use_id": 5, "tool_response": [{"type": "image"}]},
+        ]
+    },
     "no calls": {"tool_calls": []},
     "transcript is a folder": {"transcript_path": "/"},
     "transcript cannot be named": {"transcript_path": "/a\0b"},
     "inside a sub-agent": {"agent_id": "a1", "agent_type": "Explore", "transcript_path": "/x/subagents/agent-a1.jsonl"},
     "stop again": {"stop_hook_active": True},
     **{f"start {source}": {"source": source} for source in ("startup", "resume", "clear", "fork", "new one")},
-    **{f"event {name}": {"hook_event_name": name} for name in (
-        "PostToolUse", "PostToolUseFailure", "SubagentStop", "StopFailure", "SessionEnd", "UserPromptExpansion", "Nonsense")},
+    **{
+        f"event {name}": {"hook_event_name": name}
+        for name in (
+            "PostToolUse",
+            "PostToolUseFailure",
+            "SubagentStop",
+            "StopFailure",
+            "SessionEnd",
+            "UserPromptExpansion",
+            "Nonsense",
+        )
+    },
     "failure": {"hook_event_name": "PostToolUseFailure", "error": "Exit code 3\nno such file", "is_interrupt": False},
     "failure without text": {"hook_event_name": "PostToolUseFailure", "error": None},
-    "raw bash result": {"hook_event_name": "PostToolUse", "tool_response": {"stdout": "a", "stderr": "b", "interrupted": False}},
+    "raw bash result": {
+        "hook_event_name": "PostToolUse",
+        "tool_response": {"stdout": "a", "stderr": "b", "interrupted": False},
+    },
     "compaction seen as sub-agent": {"hook_event_name": "SubagentStop", "agent_id": "a1", "agent_type": ""},
-    "sub-agent ends": {"hook_event_name": "SubagentStop", "agent_id": "a1", "agent_type": "Explore",
-                       "agent_transcript_path": "/nowhere/agent-a1.jsonl"},
+    "sub-agent ends": {
+        "hook_event_name": "SubagentStop",
+        "agent_id": "a1",
+        "agent_type": "Explore",
+        "agent_transcript_path": "/nowhere/agent-a1.jsonl",
+    },
     "task notification": {"prompt": "<task-notification>\n<task-id>1</task-id>"},
     "slash command": {"prompt": "/sc-detail 5; echo X"},
-    "typed look-up": {"hook_event_name": "UserPromptExpansion", "command_name": "sc-detail", "command_args": "5; touch /tmp/no"},
-    "typed search": {"hook_event_name": "UserPromptExpansion", "command_name": "p:sc-search", "command_args": "'\" OR 1=1 \\ $(id) *"},
+    "typed look-up": {
+        "hook_event_name": "UserPromptExpansion",
+        "command_name": "sc-detail",
+        "command_args": "5; touch /tmp/no",
+    },
+    "typed search": {
+        "hook_event_name": "UserPromptExpansion",
+        "command_name": "p:sc-search",
+        "command_args": "'\" OR 1=1 \\ $(id) *",
+    },
     "typed resolve": {"hook_event_name": "UserPromptExpansion", "command_name": "/sc-resolve", "command_args": "#1 x"},
     "foreign command": {"hook_event_name": "UserPromptExpansion", "command_name": "review", "command_args": None},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_raw_shape(name: str, tmp_path: Path) -> None:
     """Anything that is no event leaves no trace but a line in the log."""
     for what, given in RAW.items():
-        assert fine(name, run(name, given, tmp_path)) is None or what in {"byte order mark", "no line end", "many lines"}, what
+        assert fine(name, run(name, given, tmp_path)) is None or what in {
+            "byte order mark",
+            "no line end",
+            "many lines",
+        }, what
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -155,7 +208,12 @@ def test_a_payload_of_20_megabytes(name: str, tmp_path: Path) -> None:
     big = "word " * (4 << 20)
     calls = [{**CALL, "tool_response": big}]
     start = time.monotonic()
-    fine(name, run(name, shaped(name, tool_calls=calls, prompt=big, last_assistant_message=big, compact_summary=big), tmp_path))
+    fine(
+        name,
+        run(
+            name, shaped(name, tool_calls=calls, prompt=big, last_assistant_message=big, compact_summary=big), tmp_path
+        ),
+    )
     assert time.monotonic() - start < 20
     if name == "detail_capture":
         con = sqlite3.connect(tmp_path / "throughline.db")
@@ -182,7 +240,9 @@ def test_a_stdin_that_nobody_closes(tmp_path: Path) -> None:
         process.stdin.flush()
     for name, process in zip(NAMES, started, strict=True):
         assert process.wait(timeout=30) == 0
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
         done = subprocess.CompletedProcess([], 0, process.stdout.read(), process.stderr.read())
         fine(name, done)
         for pipe in (process.stdin, process.stdout, process.stderr):

@@ -30,6 +30,7 @@ def send(name: str, home: Path, **more: object) -> tuple[int, bytes]:
     event = {"session_id": "s", "cwd": "/p", "transcript_path": "", **more}
     done = subprocess.run(
         [PYTHON, "-S", "-E", str(HOOKS / f"{name}.py")],
+        check=False,
         input=json.dumps(event).encode(),
         env={"PATH": os.environ["PATH"], "THROUGHLINE_HOME": str(home)},
         capture_output=True,
@@ -60,7 +61,11 @@ def test_parallel_captures_under_a_held_lock(seconds: float, tmp_path: Path) -> 
     def write(writer: int) -> list[tuple[int, bytes]]:
         results = []
         for number in range(EVENTS):
-            call = {"tool_name": "Bash", "tool_input": {"command": f"step {number}"}, "tool_use_id": f"toolu_{writer}_{number}"}
+            call = {
+                "tool_name": "Bash",
+                "tool_input": {"command": f"step {number}"},
+                "tool_use_id": f"toolu_{writer}_{number}",
+            }
             results.append(
                 send(
                     "detail_capture",
@@ -78,9 +83,11 @@ def test_parallel_captures_under_a_held_lock(seconds: float, tmp_path: Path) -> 
     spooled = len(list((tmp_path / "spool").glob("*.json"))) if (tmp_path / "spool").exists() else 0
     assert send("turn_processor", tmp_path, hook_event_name="Stop", last_assistant_message="done")[0] == 0
     con = sqlite3.connect(tmp_path / "throughline.db")
-    count, distinct = con.execute("SELECT count(*), count(DISTINCT source_id) FROM details WHERE kind='tool'").fetchone()
+    count, distinct = con.execute(
+        "SELECT count(*), count(DISTINCT source_id) FROM details WHERE kind='tool'"
+    ).fetchone()
     con.close()
-    assert (count, distinct) == (WRITERS * EVENTS, WRITERS * EVENTS), f"{spooled} were still spooled before the last event"
+    assert (count, distinct) == (WRITERS * EVENTS, WRITERS * EVENTS), f"{spooled} were still spooled"
     assert not list((tmp_path / "spool").glob("*"))
     log = tmp_path / "hooks.log"
     assert not log.exists() or "lost" not in log.read_text()

@@ -1,4 +1,4 @@
-"""Whole sessions through the hooks: every call once, pairs complete, every turn with one line, blocks within their parts."""
+"""Whole sessions through the hooks: every call once, pairs complete, one line per turn, blocks within their parts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from lcm_lab.hooks import block, hook_io, memory_db, memory_read
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from replayer import Replay, sources  # noqa: E402
+from replayer import Replay, sources
 
 SHARED = Path(os.environ.get("LCM_LAB_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 NAMES = [str(path.relative_to(SHARED)) for path in sources(SHARED) if path.exists()]
@@ -62,9 +63,16 @@ def check(replay: Replay) -> dict[str, int]:
         failed = con.execute("SELECT count(*) FROM details WHERE kind='tool' AND status<>'ok'").fetchone()[0]
         judged = con.execute("SELECT count(*) FROM judgments").fetchone()[0]
         return {
-            **{"turns": replay.turns, "calls": len(replay.calls), "of sub-agents": agents, "not ok": failed},
-            **{"refused": replay.refused, "unpaired": unpaired, "judgments": judged, "events": replay.events},
-            **{"compactions": len(replay.blocks), "parts": sum(len(parts) for parts in replay.blocks)},
+            "turns": replay.turns,
+            "calls": len(replay.calls),
+            "of sub-agents": agents,
+            "not ok": failed,
+            "refused": replay.refused,
+            "unpaired": unpaired,
+            "judgments": judged,
+            "events": replay.events,
+            "compactions": len(replay.blocks),
+            "parts": sum(len(parts) for parts in replay.blocks),
             "open at boundaries": sum(len(some) for some in replay.open_at_boundary),
         }
     finally:

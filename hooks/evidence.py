@@ -24,8 +24,11 @@ except ImportError:  # run as a script
 
 Verdict = Literal["delivered", "in part", "late", "not delivered", "no compaction"]
 
-HEAD: Final = re.compile(r"session memory\b[^\n]{0,200}?\bpart (\d+) of (\d+)", re.IGNORECASE)
+HEAD: Final = re.compile(r"^\[session memory [0-9a-f]+, part (\d+) of (\d+)\]", re.MULTILINE)
 """How each part of the block is headed."""
+
+CUT: Final = "<persisted-output>"
+"""Stands before the short preview that the client sends in place of a text that is too long."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,11 @@ def _parts(attachment: Any) -> list[tuple[str, int, int]]:
     if not isinstance(attachment, dict) or not str(attachment.get("type")).startswith("hook_"):
         return []
     event = str(attachment.get("hookEvent") or str(attachment.get("hookName")).partition(":")[0])
-    text = transcript.content_text(attachment.get("content")) or str(attachment.get("stdout") or "")
-    return [(event, int(part), int(total)) for part, total in HEAD.findall(text)]
+    # Only what was put before the model counts: "stdout" also holds documents that the client refused.
+    content = attachment.get("content")
+    texts = [transcript.content_text([piece]) for piece in (content if isinstance(content, list) else [content])]
+    heads = [(head, text) for text in texts for head in HEAD.finditer(text)]
+    return [(event, int(head[1]), int(head[2])) for head, text in heads if CUT not in text[: head.start()]]
 
 
 def _judge(path: Path, boundary: dict[str, Any], given: list[tuple[str, int, int]]) -> Compaction:

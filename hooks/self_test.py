@@ -91,7 +91,7 @@ def self_test(host: Host) -> SelfTest:
                 payload = {**_common(place, transcript, event), **_own_fields(event)}
                 check, text = _run(command, payload, env, place)
                 checks.append(check)
-                parts += [int(part) for part, _ in evidence.HEAD.findall(text)]
+                parts += [int(part) for part, _ in evidence.HEAD.findall(_given(text))]
         logs = [path.read_text("utf-8", "replace") for path in sorted((place / "memory").glob("*.log"))]
     return SelfTest(source, tuple(checks), "".join(logs), tuple(sorted(parts)))
 
@@ -151,6 +151,14 @@ def _problem(code: int, text: str, errors: str) -> str:
         except ValueError:
             return f"prints something that is not one document: {text[:80]!r}"
     return ""
+
+
+def _given(text: str) -> str:
+    """What a hook's output would put before the model."""
+    try:
+        return str(json.loads(text)["hookSpecificOutput"]["additionalContext"])
+    except (ValueError, KeyError, TypeError):
+        return text
 
 
 def _common(place: Path, transcript: Path, event: str) -> dict[str, Any]:

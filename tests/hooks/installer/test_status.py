@@ -38,6 +38,16 @@ def given(
     }
 
 
+def attached(kind: str, **more: str) -> dict[str, Any]:
+    """Another hook attachment of the compaction's start event."""
+    return {"type": "attachment", "attachment": {"type": kind, "hookEvent": "SessionStart", **more}}
+
+
+TWO = {
+    "type": "hook_additional_context",
+    "hookEvent": "SessionStart",
+    "content": [f"<persisted-output>\n{HEAD.format(1, 2)}", HEAD.format(2, 2)],
+}
 SUMMARY = {"type": "user", "isCompactSummary": True, "message": {"role": "user", "content": HEAD.format(1, 2)}}
 
 
@@ -71,6 +81,10 @@ def transcript(machine: Machine, name: str, *lines: dict[str, Any]) -> Path:
             (),
         ),
         ([{**given(1, 1), "isSidechain": True}], "not delivered", ()),
+        ([attached("hook_success", content="", stdout=HEAD.format(1, 1))], "not delivered", ()),  # a refused document
+        ([attached("hook_success", content=f"<persisted-output>\n{HEAD.format(1, 1)}")], "not delivered", ()),
+        ([{**given(1, 2), "attachment": TWO}], "in part", (2,)),
+        ([attached("hook_success", content=f"other text\n{HEAD.format(1, 1)} <persisted-output>")], "delivered", (1,)),
     ],
 )
 def test_each_boundary_is_judged_by_what_follows_it(

@@ -83,12 +83,9 @@ def injected(category: str, confidence: float) -> bool:
     return category in INJECTED and confidence >= SURE
 
 
-def content_hash(content: str) -> str:
+def said_once(content: str) -> str:
     """The same for two judgments that differ only in case, markup or spacing."""
-    import hashlib
-
-    bare = " ".join(MARKUP.sub("", content.replace("`", "")).lower().split()).rstrip(".。!:… ")
-    return hashlib.sha256(bare.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return " ".join(MARKUP.sub("", content.replace("`", "")).casefold().split()).rstrip(".。!！:… ")
 
 
 def classify(turn: Any) -> list[Judgment]:
@@ -98,7 +95,7 @@ def classify(turn: Any) -> list[Judgment]:
     for role, text in _messages(turn):
         for judgment in _of_text(text, role):
             _mend(found, judgment)
-            key = content_hash(judgment.content)
+            key = said_once(judgment.content)
             if judgment.confidence >= KEPT and key not in seen:
                 seen.add(key)
                 found.append(judgment)
@@ -114,7 +111,8 @@ def resolutions(open_issues: Iterable[Any], turn: Any) -> list[Any]:
     """The ids of the issues that this turn settles: the failing command passed, or somebody says that it is mended."""
     issues = list(open_issues)
     done = [issue.id for issue in issues if issue.command and commands.passes(issue.command, turn.tools)]
-    waiting = [issue for issue in issues if issue.id not in done]
+    # what a turn says about its own faults is decided in `classify`, which knows what came first
+    waiting = [issue for issue in issues if issue.id not in done and issue.turn_number != turn.number]
     if waiting:
         for role, text in _messages(turn):
             for span in sentences.spans(text):

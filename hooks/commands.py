@@ -59,8 +59,9 @@ def checks(command: str) -> tuple[list[str], bool]:
 
 def covers(later: str, earlier: str) -> bool:
     """True where a success of `later` says that `earlier` would succeed too."""
-    new, old = later.split(), earlier.split()
-    return later == earlier or (new[:2] == old[:2] and set(new) - EVERYTHING <= set(old))
+    new, old = CHECK.match(later), CHECK.match(earlier)
+    same = new is not None and old is not None and new.group() == old.group()
+    return later == earlier or (same and set(later.split()) - EVERYTHING <= set(earlier.split()))
 
 
 class _Run:

@@ -126,3 +126,24 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     z, p = 1.96, hits / n
     middle, spread = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     return max(0.0, (middle - spread) / (1 + z * z / n)), min(1.0, (middle + spread) / (1 + z * z / n))
+
+
+def tally(side: str, classifier: Any, sentences_module: Any) -> dict[str, tuple[int, int, int]]:
+    """(right, injected, labelled) for each category of one side, the sentences cut and judged as the hooks do it."""
+    judged: dict[tuple[str, int, int], dict[int, tuple[str, float] | None]] = {}
+    right, made, wanted = dict.fromkeys(CATEGORIES, 0), dict.fromkeys(CATEGORIES, 0), dict.fromkeys(CATEGORIES, 0)
+    for given in sentences(side):
+        where = (given.file, given.line, given.block)
+        if where not in judged:
+            block = texts(given.file)[given.line, given.block]
+            judged[where] = {
+                span.start: classifier.sentence(block.text[span.start : span.end], block.role, span.lead)
+                for span in sentences_module.spans(block.text)
+            }
+        verdict = judged[where].get(given.start)
+        if given.label in wanted:
+            wanted[given.label] += 1
+        if verdict and classifier.injected(*verdict):
+            made[verdict[0]] += 1
+            right[verdict[0]] += verdict[0] == given.label
+    return {category: (right[category], made[category], wanted[category]) for category in CATEGORIES}

@@ -120,7 +120,7 @@ class StandIn:
         return 200, {**message, "content": blocks, "stop_reason": stop, "stop_sequence": None, "usage": usage}
 
 
-def _handler(outer: StandIn) -> type[BaseHTTPRequestHandler]:
+def _handler(outer: StandIn) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - one class of small methods
     """The request handler that asks this stand-in."""
 
     class Handler(BaseHTTPRequestHandler):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 import pytest
 from seen import BASH, after_compactions, complete
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stand_in import StandIn
-    from client import Client
     from collections.abc import Callable
+
+    from client import Client
+    from stand_in import StandIn
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "opus"])

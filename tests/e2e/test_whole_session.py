@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from seen import BASH, MARK, after_compactions, complete, fetch, parts
 
 if TYPE_CHECKING:
-    from stand_in import StandIn
-    from client import Client
     from collections.abc import Callable
+
+    from client import Client
+    from stand_in import StandIn
 
 MODELS = ["claude-sonnet-4-5", "opus"]
 TOOL_IDS = "SELECT count(*), count(DISTINCT source_id) FROM details WHERE kind='tool'"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,8 +23,8 @@ from lcm_lab.hooks import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterator
+    from pathlib import Path
 
 OWN_TEXTS = ("<local-command", "<command-name>", "<task-notification>", "<bash-", "Caveat:", "<system-reminder>")
 REFUSED = "The user doesn't want to "

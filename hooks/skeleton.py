@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ARROW = " → "
 LINE = 100  # in quarters of a token: a Latin character is one, a CJK character six
 INTENT_LEAST, INTENT_MOST = 20, 48
+WIDE_LEAST, WIDE_MOST = 60, 96  # ten to sixteen characters where one character is a word or half of one
 CLAUSE_ABOVE = 60  # a longer sentence is taken apart at its joints
 READ = 4_000  # characters of an answer that are looked at
 LAST = 3  # answers of a turn that are looked at
@@ -49,7 +50,9 @@ def line(turn: Any) -> str:
     """The turn in one line; longer than the budget only where the outcome alone needs it."""
     result = outcome(turn)
     room = LINE - quarters(ARROW) - quarters(result)
-    asked = intent(turn.user_text, max(INTENT_LEAST, min(INTENT_MOST, room)))
+    wide = _language(turn.user_text[:500]) != "en"
+    least, most = (WIDE_LEAST, WIDE_MOST) if wide else (INTENT_LEAST, INTENT_MOST)
+    asked = intent(turn.user_text, max(least, min(most, room)))
     return f"{asked}{ARROW}{result}"
 
 
@@ -68,7 +71,7 @@ def intent(user_text: str, room: int) -> str:
     else:
         said = " ".join(user_text[:READ].split()) or "(continued)"
     stop = sentences.END.search(said)
-    if stop and stop.end() >= sentences.SHORTEST:
+    if stop and stop.end() >= (4 if sentences.WIDE.search(said) else sentences.SHORTEST):
         said = said[: stop.end()]
     return _fit(said.rstrip(" .:,。"), room)
 
@@ -144,7 +147,9 @@ def _pick(answers: list[str], *, asks: bool) -> str:
             if short:
                 ranked.append((points, -len(ranked), short))
     ranked.sort(reverse=True)
-    first = ranked[0][2] if ranked else ""
+    if not ranked:  # "Done." and the like say something when nothing else does
+        return bare(read[0][-1].text).rstrip(" .。") if read and read[0] else ""
+    first = ranked[0][2]
     room = LINE - quarters(ARROW) - INTENT_LEAST - quarters(first) - 2
     for points, _, short in ranked[1:6]:
         if points >= SECOND and quarters(short) <= room and not _same(short, first):

@@ -12,12 +12,16 @@ import csv
 import hashlib
 import json
 import os
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 from pathlib import Path
 from typing import Any
+
+from lcm_lab.hooks.transcript import Reader
+from lcm_lab.hooks.turns import Turn
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "data" / "labels"
@@ -147,3 +151,53 @@ def tally(side: str, classifier: Any, sentences_module: Any) -> dict[str, tuple[
             made[verdict[0]] += 1
             right[verdict[0]] += verdict[0] == given.label
     return {category: (right[category], made[category], wanted[category]) for category in CATEGORIES}
+
+
+def turns(file: str) -> dict[int, Turn]:
+    """The turn that each labelled prompt line belongs to; prompts that one turn took in lead to the same turn."""
+    if not file.startswith("claude-code/"):
+        return _plain_turns(file)
+    offsets = [0]
+    with (SESSIONS / file).open("rb") as lines:
+        for line in lines:
+            offsets.append(offsets[-1] + len(line))
+    read = list(Reader(str(SESSIONS / file)).turns(final=True))
+    wanted = {row.prompt_line for side in ("development", "held-out") for row in outcomes(side) if row.file == file}
+    return {line: [turn for turn in read if turn.start <= offsets[line - 1] < turn.end][-1] for line in sorted(wanted)}
+
+
+def _plain_turns(file: str) -> dict[int, Turn]:
+    """Turns of a session of another agent: a prompt and the answers up to the next one."""
+    found: dict[int, Turn] = {}
+    last = 0
+    for (line, _), block in sorted(texts(file).items()):
+        if block.role == "user" and line != last:
+            last = line
+            found[line] = Turn(len(found) + 1, block.text)
+            found[line].state = "complete"
+        elif block.role == "user":
+            found[last].user_text += "\n" + block.text
+        elif last:
+            found[last].assistant_texts.append(block.text)
+            found[last].final_text = block.text
+    return found
+
+
+def held(line: str, outcome: Outcome, stopped: tuple[str, ...]) -> str:
+    """How a line holds an outcome: "verbatim", "in words" (three quarters of the words of one span), or ""."""
+    spans = outcome.results or outcome.questions
+    if not spans:
+        return "verbatim" if outcome.interrupted and line.endswith(stopped) else ""
+    told = line.rsplit(" → ", 1)[-1]
+    if any(_bare(span) in _bare(told) for span in spans):
+        return "verbatim"
+    ours = _words(told)
+    return "in words" if any(len(w & ours) >= 0.75 * len(w) for span in spans if (w := _words(span))) else ""
+
+
+def _bare(text: str) -> str:
+    return " ".join(re.sub(r"[*`_\[\]]", "", text).lower().split())
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[\w#%.-]{2,}", _bare(text)))

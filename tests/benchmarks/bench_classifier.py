@@ -1,0 +1,80 @@
+"""Prints how well the rules do on the labelled sessions, each share with its n and 95 % interval.
+
+Run: python tests/benchmarks/bench_classifier.py
+
+Idea: nothing is judged here; the table is for people, the floors are in the tests. The history of the rules matters for
+how the numbers are read and stands in data/labels/README.md: the held-out half was looked at after a first evaluation.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "hooks")]
+
+import labels  # noqa: E402
+from cjk_sentences import CHINESE, JAPANESE  # noqa: E402
+
+from lcm_lab.hooks import classifier, sentences, skeleton  # noqa: E402
+
+SIDES = ("development", "held-out", "reserve")
+
+
+def share(hits: int, n: int) -> str:
+    """A share as "0.91 (53/58, 0.81-0.96)"."""
+    low, high = labels.wilson(hits, n)
+    return f"{hits / n:.2f} ({hits}/{n}, {low:.2f}-{high:.2f})" if n else "- (0/0)"
+
+
+def judgments() -> None:
+    """Precision and recall of what the rules inject, by side and category."""
+    print("category     side         precision of what is injected   recall")
+    for category in labels.CATEGORIES:
+        for side in SIDES:
+            right, made, wanted = labels.tally(side, classifier, sentences)[category]
+            few = "  fewer than 20 labelled" if wanted < 20 else ""
+            print(f"{category:<12} {side:<12} {share(right, made):<31} {share(right, wanted)}{few}")
+    print("CONTEXT is never injected by rule.\n")
+
+
+def lines() -> None:
+    """How many lines hold the outcome of their turn, and how long they are."""
+    print("side         holds the outcome               verbatim                        tokens: median, p90")
+    for side in SIDES:
+        grades, tokens = [], []
+        rows = labels.outcomes(side)
+        for file in sorted({row.file for row in rows}):
+            by_line = labels.turns(file)
+            last = {id(by_line[row.prompt_line]): row for row in rows if row.file == file}
+            for row in last.values():
+                line = skeleton.line(by_line[row.prompt_line])
+                grades.append(labels.held(line, row, tuple(skeleton.STOPPED.values())))
+                tokens.append((skeleton.quarters(line) + 3) // 4)
+        held, verbatim = sum(map(bool, grades)), grades.count("verbatim")
+        p90 = sorted(tokens)[int(0.9 * len(tokens))]
+        n = len(grades)
+        print(f"{side:<12} {share(held, n):<31} {share(verbatim, n):<31} {statistics.median(tokens):g}, {p90}")
+    print()
+
+
+def other_languages() -> None:
+    """Sentences of our own in Japanese and Chinese."""
+    for name, rows in (("Japanese", JAPANESE), ("Chinese", CHINESE)):
+        right = 0
+        for role, category, said in rows:
+            verdict = classifier.sentence(said, role)
+            got = verdict[0] if verdict and verdict[1] >= classifier.SURE else "NONE"
+            right += got == category
+        print(f"{name}: {share(right, len(rows))} of our own sentences")
+
+
+if __name__ == "__main__":
+    if labels.available():
+        judgments()
+        lines()
+    else:
+        print("The labelled sessions are not on this machine.\n")
+    other_languages()

@@ -199,7 +199,7 @@ def _of_tools(turn: Any, told: bool) -> Iterator[Judgment]:  # noqa: FBT001  (an
     """What the tools show by themselves: checks that still fail, files that changed when nobody said so."""
     for command, error in commands.still_failing(turn.tools):
         shown = command if len(command) <= 70 else command[:69] + "…"
-        content = cut(f"`{shown}` fails: {error}" if error else f"`{shown}` fails")
+        content = cut(f"`{shown}` fails: {error}")
         yield Judgment("ISSUE", content, 0.9, role="tool", command=command)
     changed = [] if told else commands.changed_files(turn.tools)
     if changed:

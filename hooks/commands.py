@@ -91,17 +91,18 @@ def _runs(tools: Iterable[Any]) -> Iterator[_Run]:
 
 
 def passes(failed: str, tools: Iterable[Any]) -> bool:
-    """True where every check of a failed line has gone well since it last failed."""
+    """True where the newest run of a failed line went well."""
     return _passed(failed, _runs(tools))
 
 
 def _passed(failed: str, runs: Iterable[_Run]) -> bool:
-    wanted = failed.split(JOIN)
-    left = set(wanted)
+    """The last check of the line decides: the ones before it had to pass for it to run."""
+    last = failed.rsplit(JOIN, 1)[-1]
+    verdict = False
     for run in runs:
-        touched = {old for old in wanted if any(covers(new, old) for new in run.checks)}
-        left = left | touched if run.failed else left - touched
-    return not left
+        if any(covers(check, last) for check in run.checks):
+            verdict = not run.failed
+    return verdict
 
 
 def still_failing(tools: Iterable[Any]) -> list[tuple[str, str]]:
@@ -110,8 +111,9 @@ def still_failing(tools: Iterable[Any]) -> list[tuple[str, str]]:
     open_now: dict[str, str] = {}
     for number, run in enumerate(runs):
         line = JOIN.join(run.checks)
-        if run.call.is_error and run.alone and len(line) <= LONGEST and not _passed(line, runs[number + 1 :]):
-            open_now[line] = _complaint(run.call.output)
+        complaint = _complaint(run.call.output) if run.call.is_error and run.alone and len(line) <= LONGEST else ""
+        if complaint and not _passed(line, runs[number + 1 :]):  # no complaint: a pager closed the pipe, or the like
+            open_now[line] = complaint
     return list(open_now.items())[-3:]
 
 

@@ -117,7 +117,8 @@ EN = {
         never (?:crash|fail|break)\w*|falls? back|reproduc\w+|if that's the case|we now|now properly|no longer|
         nothing|not a (?:problem|bug|corruption)|no (?:\w+ )?(?:broken|missing|stale|orphaned|conflicts?|
         corrupt)|(?:doesn't|does not|isn't|is not|aren't|not) (?:cause|com|the cause|a bug)|without \w+,|
-        (?:issue|problem|bug|error|cause) was\b|(?:problem|issue) is the same|test that|(?<!n't )(?<!not )handles? |reported as|
+        (?:issue|problem|bug|error|cause) was\b|(?:problem|issue) is the same|test that|
+        (?<!n't )(?<!not )handles? |reported as|
         edge cases?)
     """,
     "contrast": r"""

@@ -31,18 +31,18 @@ def share(hits: int, n: int) -> str:
 
 def judgments() -> None:
     """Precision and recall of what the rules inject, by side and category."""
-    print("category     side         precision of what is injected   recall")
+    print("category     side         precision of what is injected   recall")  # noqa: T201
     for category in labels.CATEGORIES:
         for side in SIDES:
             right, made, wanted = labels.tally(side, classifier, sentences)[category]
             few = "  fewer than 20 labelled" if wanted < 20 else ""
-            print(f"{category:<12} {side:<12} {share(right, made):<31} {share(right, wanted)}{few}")
-    print("CONTEXT is never injected by rule.\n")
+            print(f"{category:<12} {side:<12} {share(right, made):<31} {share(right, wanted)}{few}")  # noqa: T201
+    print("CONTEXT is never injected by rule.\n")  # noqa: T201
 
 
 def lines() -> None:
     """How many lines hold the outcome of their turn, and how long they are."""
-    print("side         holds the outcome               verbatim                        tokens: median, p90")
+    print("side         holds the outcome               verbatim                        tokens: median, p90")  # noqa: T201
     for side in SIDES:
         grades, tokens = [], []
         rows = labels.outcomes(side)
@@ -56,8 +56,8 @@ def lines() -> None:
         held, verbatim = sum(map(bool, grades)), grades.count("verbatim")
         p90 = sorted(tokens)[int(0.9 * len(tokens))]
         n = len(grades)
-        print(f"{side:<12} {share(held, n):<31} {share(verbatim, n):<31} {statistics.median(tokens):g}, {p90}")
-    print()
+        print(f"{side:<12} {share(held, n):<31} {share(verbatim, n):<31} {statistics.median(tokens):g}, {p90}")  # noqa: T201
+    print()  # noqa: T201
 
 
 def other_languages() -> None:
@@ -68,7 +68,7 @@ def other_languages() -> None:
             verdict = classifier.sentence(said, role)
             got = verdict[0] if verdict and verdict[1] >= classifier.SURE else "NONE"
             right += got == category
-        print(f"{name}: {share(right, len(rows))} of our own sentences")
+        print(f"{name}: {share(right, len(rows))} of our own sentences")  # noqa: T201
 
 
 if __name__ == "__main__":
@@ -76,5 +76,5 @@ if __name__ == "__main__":
         judgments()
         lines()
     else:
-        print("The labelled sessions are not on this machine.\n")
+        print("The labelled sessions are not on this machine.\n")  # noqa: T201
     other_languages()

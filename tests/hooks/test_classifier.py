@@ -108,7 +108,7 @@ def test_the_list_under_a_line_takes_its_meaning() -> None:
 
 def test_code_tables_and_headings_are_no_sentences() -> None:
     """Fenced code, table rows and headings yield nothing, the prose around them does."""
-    text = "## The build is broken\n```\nerror: the build is broken\n```\n| the | build is broken |\nThe build is broken here."
+    text = "## The build is broken\n```\nerror: it is broken\n```\n| the | build is broken |\nThe build is broken here."
     assert [text[s.start : s.end] for s in sentences.spans(text)] == ["The build is broken here."]
 
 
@@ -122,7 +122,11 @@ def test_spans_lie_inside_their_line(text: str) -> None:
         last = span.end
 
 
-@given(st.lists(st.sampled_from([said for _, _, said in SENTENCES] + ["x" * 300, "- **Fixed** the `parser`. 修正しました。"])))
+@given(
+    st.lists(
+        st.sampled_from([said for _, _, said in SENTENCES] + ["x" * 300, "- **Fixed** the `parser`. 修正しました。"])
+    )
+)
 def test_content_is_a_piece_of_what_was_said(parts: list[str]) -> None:
     """Nothing is rewritten, nothing is longer than a line, and nothing comes twice."""
     text = "\n".join(parts)
@@ -137,7 +141,9 @@ def test_content_is_a_piece_of_what_was_said(parts: list[str]) -> None:
 
 def test_a_check_that_still_fails_is_an_issue_with_its_command() -> None:
     """A failing test run is kept with the command; a search that finds nothing is not."""
-    made = turn("Hm.", tools=(bash("cd /w && pytest -q 2>&1", "E  assert 1 == 2", code=1), bash("grep -r needle .", code=1)))
+    made = turn(
+        "Hm.", tools=(bash("cd /w && pytest -q 2>&1", "E  assert 1 == 2", code=1), bash("grep -r needle .", code=1))
+    )
     (found,) = [j for j in classifier.classify(made) if j.category == "ISSUE"]
     assert (found.command, found.role) == ("pytest -q", "tool")
     assert found.content == "`pytest -q` fails: E assert 1 == 2"
@@ -157,9 +163,21 @@ def test_a_check_that_still_fails_is_an_issue_with_its_command() -> None:
 )
 def test_a_later_success_settles_a_failing_command(later: ToolCall, settled: bool) -> None:  # noqa: FBT001
     """The same check or one that asks for more has to pass; behind a pager the output decides."""
-    assert classifier.resolutions([Issue("x", "pytest tests/test_a.py -q")], turn("ok", tools=(later,))) == [7] * settled
+    assert (
+        classifier.resolutions([Issue("x", "pytest tests/test_a.py -q")], turn("ok", tools=(later,))) == [7] * settled
+    )
     first = bash("pytest tests/test_a.py -q", "FAILED", code=1)
     assert (not commands.still_failing([first, later])) == settled
+
+
+def test_the_last_check_of_a_line_decides() -> None:
+    """`a && b` that failed is settled by b; a line that does more than checks, or says nothing of a fault, is no fault."""
+    both = bash("cd /w && make fmt && make lint", "error: unused name", code=2)
+    assert commands.still_failing([both]) == [("make fmt && make lint", "error: unused name")]
+    assert commands.still_failing([both, bash("make fmt")])
+    assert not commands.still_failing([both, bash("make lint")])
+    assert not commands.still_failing([bash("go build ./... && ./tool --wrong", "error: no such flag", code=1)])
+    assert not commands.still_failing([bash("pytest | head -3", "3 passed", code=141)])
 
 
 def test_calls_of_sub_agents_and_rejected_calls_do_not_count() -> None:
@@ -189,7 +207,10 @@ def test_words_settle_the_issue_they_are_about(said: str, settled: bool) -> None
 
 def test_a_fault_that_the_same_turn_mends_is_resolved() -> None:
     """The order counts: a fault told after the repair stays open."""
-    fault, repair = "The issue is that the date parser doesn't handle empty lines.", "Fixed the date parser for empty lines."
+    fault, repair = (
+        "The issue is that the date parser doesn't handle empty lines.",
+        "Fixed the date parser for empty lines.",
+    )
     assert issues(turn(fault, repair)) == []
     assert issues(turn(repair, fault)) == [fault]
     same = Issue(fault)
@@ -217,7 +238,9 @@ def test_a_megabyte_is_no_burden() -> None:
 def test_importing_costs_no_network_and_no_process() -> None:
     """Nothing that talks to the outside is loaded with the rules or the model seam."""
     code = "import sys, classifier, skeleton, model_help; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-S", "-E", "-c", code], cwd=HOOKS, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-S", "-E", "-c", code], cwd=HOOKS, capture_output=True, text=True, check=True
+    )
     assert not {"socket", "urllib", "http", "ssl", "subprocess", "logging", "dataclasses"} & set(done.stdout.split())
 
 
@@ -294,7 +317,7 @@ def test_labels_point_into_the_sessions() -> None:
 @NEEDS_SESSIONS
 @pytest.mark.parametrize("category", ["ISSUE", "DECISION", "CONSTRAINT", "IMPL"])
 def test_what_is_injected_is_precise_on_the_held_out_sessions(category: str) -> None:
-    """At least 0.85 of what the rules inject is labelled so. The rules know this half by now: see the labels' README."""
+    """At least 0.85 of what the rules inject is labelled so. They know this half by now: see the labels' README."""
     right, made, wanted = labels.tally("held-out", classifier, sentences)[category]
     assert right / made >= 0.85
     if category in {"ISSUE", "DECISION"}:

@@ -239,6 +239,13 @@ def _store_turn(
         "SELECT state, end_offset, items FROM turns WHERE session_id=? AND turn_number=?", (session, number)
     ).fetchone()
     grown = len(turn.tools) + len(turn.assistant_texts)
+    if state != "open" and grown < items:  # the file lags behind what Stop reported
+        con.execute(
+            "UPDATE turns SET uuid=coalesce(uuid, ?), prompt_id=coalesce(prompt_id, ?), start_offset=? "
+            "WHERE session_id=? AND turn_number=?",
+            (turn.uuid, turn.prompt_id, turn.start, session, number),
+        )
+        return
     if turn.state == "open" and state != "open" and grown <= items:
         turn.state = state  # it was reported to have ended, and nothing has come since
     if (state, end, items) == (turn.state, turn.end, grown) and state != "open":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from lcm_lab.hooks.redact import redact
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nabc=\n-----END RSA PRIVATE KEY-----"
@@ -26,7 +27,10 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nabc=\n-----END RSA PR
         ("PASSWORD=hunter2hunter", "hunter2hunter"),
         ('{"password": "correct-horse-1"}', "correct-horse-1"),
         ('\\"api_key\\": \\"a1B2c3D4e5F6g7H8\\"', "a1B2c3D4e5F6g7H8"),
-        ("export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY"),
+        (
+            "export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY",
+            "wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY",
+        ),
         ("token: 9f8e7d6c5b4a39281706", "9f8e7d6c5b4a39281706"),
         (PEM, "MIIEpAIBAAKCAQEA7"),
         (PEM.replace("\n", "\\n"), "MIIEpAIBAAKCAQEA7"),

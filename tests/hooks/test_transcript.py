@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from lcm_lab.hooks import transcript
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def user(text: Any, **more: Any) -> bytes:
     return line("user", message={"role": "user", "content": text}, **more)
 
 
-def says(*blocks: dict[str, Any] | str, message: str = "m1", stop: str | None = "end_turn", usage: int = 0, **more: Any) -> bytes:
+def says(
+    *blocks: dict[str, Any] | str, message: str = "m1", stop: str | None = "end_turn", usage: int = 0, **more: Any
+) -> bytes:
     """A line of the model; texts or blocks."""
     content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
     body = {"id": message, "role": "assistant", "model": "m", "content": content, "stop_reason": stop}
@@ -41,7 +44,9 @@ def result(call_id: str, content: Any, *, error: bool = False) -> dict[str, Any]
     return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": error}
 
 
-def read(tmp_path: Path, *lines: bytes, offset: int = 0, final: bool = True) -> tuple[list[transcript.Turn], transcript.Reader]:
+def read(
+    tmp_path: Path, *lines: bytes, offset: int = 0, final: bool = True
+) -> tuple[list[transcript.Turn], transcript.Reader]:
     """The turns of these lines and the reader."""
     file = tmp_path / "t.jsonl"
     file.write_bytes(b"".join(lines))
@@ -97,7 +102,8 @@ def test_what_the_client_writes_is_no_turn(own: bytes, tmp_path: Path) -> None:
 
 def test_a_skill_command_is_a_turn(tmp_path: Path) -> None:
     """It asks the model something; its name and arguments are the request."""
-    text = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>a b</command-args>"
+    text = "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+    text += "<command-args>a b</command-args>"
     (turn,), _ = read(tmp_path, user(text), user([{"type": "text", "text": "Base directory"}], isMeta=True), says("ok"))
     assert (turn.command, turn.user_text) == ("/review", "/review a b")
 
@@ -149,7 +155,8 @@ def test_copied_lines_count_once(tmp_path: Path) -> None:
     """Lines that a resume repeats by uuid, and messages that a compaction writes again, change nothing."""
     again = says("a", uuid="new", usage=0)
     (turn,), reader = read(
-        tmp_path, user("One", uuid="u1", promptId="p"), says("a", uuid="u2", usage=100), user("One", uuid="u1", promptId="p"),
+        tmp_path, user("One", uuid="u1", promptId="p"), says("a", uuid="u2", usage=100),
+        user("One", uuid="u1", promptId="p"),
         user("One", uuid="u9", promptId="p"), says("a", uuid="u2", usage=100), again,
     )  # fmt: skip
     assert (turn.assistant_texts, turn.followups) == (["a"], [])
@@ -157,7 +164,7 @@ def test_copied_lines_count_once(tmp_path: Path) -> None:
 
 
 def test_usage_once_per_message_and_the_size_after_a_boundary(tmp_path: Path) -> None:
-    """Every line of a message repeats its usage; after a boundary the client's own figure stands until the next answer."""
+    """Every line of a message repeats its usage; after a boundary the client's own figure stands till the next one."""
     lines = [user("One"), says("a", usage=1000, stop=None), says("b", usage=1000), says("c", message="m2", usage=1500)]
     _, reader = read(tmp_path, *lines)
     assert (len(reader.usage), reader.context_tokens) == (2, 1505)
@@ -196,7 +203,9 @@ def test_sub_agent_files_are_found_in_each_place(tmp_path: Path) -> None:
     for folder in ("sid/subagents", "sid/subagents/flow", "subagents"):
         (tmp_path / folder).mkdir(parents=True)
         name = f"agent-{len(folder)}.jsonl"
-        (tmp_path / folder / name).write_bytes(user("task", isSidechain=True) + says(call("Read", f"c{len(folder)}"), isSidechain=True))
+        (tmp_path / folder / name).write_bytes(
+            user("task", isSidechain=True) + says(call("Read", f"c{len(folder)}"), isSidechain=True)
+        )
     files = transcript.agent_files(str(main))
     assert len(files) == 3
     assert {made.sidechain for file in files for made in transcript.agent_calls(file)} == {True}

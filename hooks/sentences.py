@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SHORTEST = 12  # "Let me check" says nothing; CJK sentences are exempt
 ITEM = re.compile(r"\*\*\d|[✅❌⚠✓✔]")
 MARK = re.compile(r"[ \t>]*(?:(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?")
-END = re.compile(r"[.!?…]+[\"')\]*_`]*(?=\s)|[。！？]+[」』）]*")
+END = re.compile(r"[.!?…]+[\"')\]*_`]*(?=\s)|[。！？]+[」』）*_]*")
 NO_END = re.compile(r"(?:\be\.g\.|\bi\.e\.|\bvs\.|\betc\.|\b\d+\.)$")
 WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 

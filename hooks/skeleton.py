@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 ARROW = " → "
 LINE = 100  # in quarters of a token: a Latin character is one, a CJK character six
 INTENT_LEAST, INTENT_MOST = 20, 48
-WIDE_LEAST, WIDE_MOST = 60, 96  # ten to sixteen characters where one character is a word or half of one
+# Where a character is a word or half of one, 25 tokens are 16 of them: too few to say anything.
+WIDE_LINE, WIDE_LEAST, WIDE_MOST = 160, 60, 96
 CLAUSE_ABOVE = 60  # a longer sentence is taken apart at its joints
 READ = 4_000  # characters of an answer that are looked at
 LAST = 3  # answers of a turn that are looked at
@@ -49,9 +50,9 @@ _compiled: dict[str, re.Pattern[str]] = {}
 def line(turn: Any) -> str:
     """The turn in one line; longer than the budget only where the outcome alone needs it."""
     result = outcome(turn)
-    room = LINE - quarters(ARROW) - quarters(result)
     wide = _language(turn.user_text[:500]) != "en"
-    least, most = (WIDE_LEAST, WIDE_MOST) if wide else (INTENT_LEAST, INTENT_MOST)
+    budget, least, most = (WIDE_LINE, WIDE_LEAST, WIDE_MOST) if wide else (LINE, INTENT_LEAST, INTENT_MOST)
+    room = budget - quarters(ARROW) - quarters(result)
     asked = intent(turn.user_text, max(least, min(most, room)))
     return f"{asked}{ARROW}{result}"
 
@@ -150,7 +151,8 @@ def _pick(answers: list[str], *, asks: bool) -> str:
     if not ranked:  # "Done." and the like say something when nothing else does
         return bare(read[0][-1].text).rstrip(" .。") if read and read[0] else ""
     first = ranked[0][2]
-    room = LINE - quarters(ARROW) - INTENT_LEAST - quarters(first) - 2
+    wide = sentences.WIDE.search(first)
+    room = (WIDE_LINE - WIDE_LEAST if wide else LINE - INTENT_LEAST) - quarters(ARROW) - quarters(first) - 2
     for points, _, short in ranked[1:6]:
         if points >= SECOND and quarters(short) <= room and not _same(short, first):
             return f"{first}; {short}"
@@ -187,8 +189,7 @@ def _closing_question(found: list[_Said]) -> int:
 def _points(said: str) -> float:
     """How much a sentence sounds like the end of the work."""
     if sentences.WIDE.search(said):
-        weights = {"done": 3.0, "mended": 1.0, "fault": 1.5, "question": -4.0, "offer": -4.0, "narration": -3.0}
-        return sum(weight for name, weight in weights.items() if classifier.sign(name, said, wide=True))
+        return _wide_points(said)
     told = _re("filler").sub("", classifier.plain(said))
     points = _kind(told)
     if classifier.sign("checks_pass", told):
@@ -203,6 +204,18 @@ def _points(said: str) -> float:
         points += 1.5
     points += 1.5 if _re("conclusion").search(told) else 0.0
     return points - (3.0 if classifier.sign("condition", told) else 0.0)
+
+
+def _wide_points(said: str) -> float:
+    """The same for Japanese and Chinese."""
+    points = 2.0 if said.startswith("**") and said.rstrip("。").endswith("**") else 0.0
+    if classifier.sign("question", said, wide=True) or classifier.sign("offer", said, wide=True):
+        return points - 4.0
+    if classifier.sign("narration", said, wide=True):
+        return points - 4.0
+    if classifier.sign("done", said, wide=True) or classifier.sign("mended", said, wide=True):
+        return points + 3.0
+    return points + (1.5 if classifier.sign("fault", said, wide=True) else 0.0)
 
 
 def _kind(told: str) -> float:

@@ -16,9 +16,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "hooks")]
 
 import labels  # noqa: E402
-from cjk_sentences import CHINESE, JAPANESE  # noqa: E402
+from cjk_sentences import CHINESE, JAPANESE, TURNS  # noqa: E402
 
 from lcm_lab.hooks import classifier, sentences, skeleton  # noqa: E402
+from lcm_lab.hooks.turns import Turn  # noqa: E402
 
 SIDES = ("development", "held-out", "reserve")
 
@@ -69,6 +70,15 @@ def other_languages() -> None:
             got = verdict[0] if verdict and verdict[1] >= classifier.SURE else "NONE"
             right += got == category
         print(f"{name}: {share(right, len(rows))} of our own sentences")  # noqa: T201
+    held, tokens = 0, []
+    for asked, answers, words in TURNS:
+        turn = Turn(1, asked)
+        turn.assistant_texts, turn.final_text, turn.state = answers, answers[-1], "complete"
+        line = skeleton.line(turn)
+        held += words in line
+        tokens.append((skeleton.quarters(line) + 3) // 4)
+    median = statistics.median(tokens)
+    print(f"Lines: {share(held, len(TURNS))} of our own turns hold the outcome; median {median:g} tokens")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ def test_a_later_success_settles_a_failing_command(later: ToolCall, settled: boo
 
 
 def test_the_last_check_of_a_line_decides() -> None:
-    """`a && b` that failed is settled by b; a line that does more than checks, or says nothing of a fault, is no fault."""
+    """`a && b` is settled by b; a line that does more than checks, or says nothing of a fault, is no fault."""
     both = bash("cd /w && make fmt && make lint", "error: unused name", code=2)
     assert commands.still_failing([both]) == [("make fmt && make lint", "error: unused name")]
     assert commands.still_failing([both, bash("make fmt")])

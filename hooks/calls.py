@@ -138,7 +138,8 @@ def take(con: sqlite3.Connection, kind: str, payload: dict[str, Any]) -> None:
     if kind != "calls":
         return
     session = str(payload["session"])
-    memory_db.ensure_session(con, session, str(payload.get("cwd") or ""), str(payload.get("transcript") or ""))
+    own = "" if payload.get("agent_id") else str(payload.get("transcript") or "")
+    memory_db.ensure_session(con, session, str(payload.get("cwd") or ""), own)
     turn = turn_at(con, session, payload.get("prompt_id"))
     real, estimated = con.execute(
         "SELECT real_tokens, estimated_tokens FROM sessions WHERE session_id=?", (session,)

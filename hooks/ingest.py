@@ -250,12 +250,8 @@ def _store_turn(
         turn.state = state  # it was reported to have ended, and nothing has come since
     if (state, end, items) == (turn.state, turn.end, grown) and state != "open":
         return
-    user_texts = [turn.user_text, *turn.followups]
-    for kind, texts in (("user", user_texts), ("assistant", turn.assistant_texts)):
-        for place, text in enumerate(texts):
-            put_text(con, session, number, kind, place, calls.mask(text, on=masked), factor)
+    tokens = _store_texts(con, session, number, turn, factor, masked=masked)
     known = _known(con, session, [call.id for call in turn.tools])
-    tokens = sum(token_estimator.estimate(text, factor) for text in (*user_texts, *turn.assistant_texts))
     for call in turn.tools:
         if calls.is_lookup(call.name, call.input):
             continue
@@ -281,6 +277,32 @@ def _store_turn(
     )
     turn.number = number
     layers.store(con, session, turn, mask=lambda text: calls.mask(text, on=masked))
+
+
+def _store_texts(
+    con: sqlite3.Connection, session: str, number: int, turn: transcript.Turn, factor: float, *, masked: bool
+) -> int:
+    """Keep what both sides said; about how many tokens it is."""
+    user_texts = [turn.user_text, *turn.followups]
+    for kind, texts in (("user", user_texts), ("assistant", turn.assistant_texts)):
+        for place, text in enumerate(texts):
+            shown = calls.mask(text, on=masked)
+            put_text(con, session, number, kind, place, shown, factor)
+            if kind == "user" and place:
+                _drop_announced(con, session, number, shown)
+    return sum(token_estimator.estimate(text, factor) for text in (*user_texts, *turn.assistant_texts))
+
+
+def _drop_announced(con: sqlite3.Connection, session: str, number: int, text: str) -> None:
+    """What was typed into a running turn was announced like a prompt but is no turn of its own."""
+    for (other,) in con.execute(
+        "SELECT t.turn_number FROM turns t JOIN details d ON d.session_id = t.session_id "
+        "AND d.source_id = 'user:' || t.turn_number WHERE t.session_id=? AND t.turn_number > ? AND t.uuid IS NULL "
+        "AND t.items = 0 AND d.input_text=?",
+        (session, number, memory_db.pack(text)[0]),
+    ).fetchall():
+        con.execute("DELETE FROM turns WHERE session_id=? AND turn_number=?", (session, other))
+        con.execute("DELETE FROM details WHERE session_id=? AND source_id=?", (session, f"user:{other}"))
 
 
 def _known(con: sqlite3.Connection, session: str, ids: list[str]) -> dict[str, tuple[int, int, str]]:

@@ -276,14 +276,24 @@ def project_key(folder: str) -> str:
 
 
 def ensure_session(con: sqlite3.Connection, session_id: str, folder: str = "", transcript: str = "") -> None:
-    """The session's row exists, knows where its transcript is, and is active."""
+    """The session's row exists, knows where its transcript is, and is active.
+
+    A transcript that moved (a worktree) is read again from its start: every row has a key, so nothing doubles.
+    """
+    path = clean(transcript)
+    if "/subagents/" in path.replace("\\", "/"):  # some clients name a sub-agent's own file
+        path = ""
     con.execute(
         "INSERT INTO sessions(session_id, project_path, transcript_path) VALUES (?, ?, ?) "
         "ON CONFLICT(session_id) DO UPDATE SET last_active = datetime('now'), "
+        "read_offset = CASE WHEN excluded.transcript_path <> transcript_path THEN 0 ELSE read_offset END, "
+        "read_size = CASE WHEN excluded.transcript_path <> transcript_path THEN 0 ELSE read_size END, "
+        "watch_offset = CASE WHEN excluded.transcript_path <> transcript_path THEN NULL ELSE watch_offset END, "
+        "boundary_offset = CASE WHEN excluded.transcript_path <> transcript_path THEN NULL ELSE boundary_offset END, "
         "transcript_path = coalesce(excluded.transcript_path, transcript_path), "
         "project_path = CASE WHEN project_path = '' THEN excluded.project_path ELSE project_path END, "
         "status = CASE WHEN status <> 'closed' THEN status WHEN compactions > 0 THEN 'compacted' ELSE 'active' END",
-        (session_id, project_key(clean(folder)), clean(transcript) or None),
+        (session_id, project_key(clean(folder)), path or None),
     )
 
 

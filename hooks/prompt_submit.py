@@ -64,7 +64,9 @@ def _announce(con: sqlite3.Connection, session: str, path: str, prompt_id: str |
     con.execute("BEGIN IMMEDIATE")
     try:
         number = ingest.announce(con, session, prompt_id)
-        ingest.put_text(con, session, number, "user", 0, calls.mask(prompt, on=masked), 1.0)
+        known = con.execute("SELECT 1 FROM details WHERE session_id=? AND source_id=?", (session, f"user:{number}"))
+        if known.fetchone() is None:  # text typed into a running turn comes with that turn's prompt id
+            ingest.put_text(con, session, number, "user", 0, calls.mask(prompt, on=masked), 1.0)
         con.execute("COMMIT")
     except BaseException:
         con.execute("ROLLBACK")

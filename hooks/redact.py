@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PEM = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
 # A name that ends in one of the words, then a value in quotes or of one word. Values that are plain numbers, variables
 # or calls are no secrets.
 NAMED = (
-    r"(?i)(?<![a-z0-9])(?:[a-z0-9_.-]{0,40}[_.-])?"
-    r"(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
+    r"(?i)(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
     r"(?:\\?[\"'])?\s{0,3}(?:[:=]|=>)\s{0,3}(?:\\?[\"'])?"
     r"(?P<v>(?![0-9]+\b(?![A-Za-z_+/-]))(?![$<{(\[*])(?!(?:null|none|true|false|undefined)\b)"
     r"[A-Za-z0-9_+/=.~!@#%^&*-]{8,200})"
@@ -55,6 +58,8 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
 )
 MASK = "[masked "
+AROUND = 300  # characters around a hint that its pattern may need
+BREAK = re.compile(r"\s")
 _compiled: dict[int, re.Pattern[str]] = {}
 
 
@@ -64,12 +69,53 @@ def redact(text: str) -> str:
         return text
     low = text.lower()
     for number, (name, hints, pattern) in enumerate(RULES):
-        if any(hint in (low if hint.islower() or not hint.isalpha() else text) for hint in hints):
-            rule = _compiled.get(number)
-            if rule is None:
-                rule = _compiled[number] = re.compile(pattern, re.DOTALL if name == "private key" else 0)
-            text = rule.sub(lambda found, kind=name: _masked(found, kind), text)  # type: ignore[misc]
+        spots = [at for hint in hints for at in _spots(low if hint == hint.lower() else text, hint)]
+        if not spots:
+            continue
+        rule = _compiled.get(number)
+        if rule is None:
+            rule = _compiled[number] = re.compile(pattern, re.DOTALL if name == "private key" else 0)
+        masked = _apply(text, rule, name, _windows(text, low, sorted(spots), whole=name == "private key"))
+        if masked != text:
+            text = masked
+            low = text.lower()
     return text
+
+
+def _spots(text: str, hint: str) -> Iterator[int]:
+    at = text.find(hint)
+    while at >= 0:
+        yield at
+        at = text.find(hint, at + len(hint))
+
+
+def _windows(text: str, low: str, spots: list[int], *, whole: bool) -> list[tuple[int, int]]:
+    """The pieces of the text around the hints: a pattern is far slower than finding a plain string."""
+    if len(low) != len(text):  # a few letters are longer in lower case, so the places are not the same
+        return [(0, len(text))]
+    found: list[tuple[int, int]] = []
+    for at in spots:
+        if found and at + AROUND <= found[-1][1]:
+            continue
+        if whole:
+            end = text.find("-----END", at)
+            end = len(text) if end < 0 else end + AROUND
+        else:
+            stop = BREAK.search(text, min(len(text), at + AROUND))
+            end = stop.start() if stop else len(text)
+        start = max(0, at - AROUND, found[-1][1] if found else 0)
+        found.append((start, end))
+    return found
+
+
+def _apply(text: str, rule: re.Pattern[str], name: str, windows: list[tuple[int, int]]) -> str:
+    pieces = []
+    done = 0
+    for start, end in windows:
+        for match in rule.finditer(text, start, end):
+            pieces += [text[done : match.start()], _masked(match, name)]
+            done = match.end()
+    return "".join((*pieces, text[done:])) if pieces else text
 
 
 def _masked(found: re.Match[str], kind: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import sqlite3
     from typing import Any
 
-NEAR = 0.85  # of the threshold
+LARGE = 45_000  # tokens; below no compaction is near
 
 
 def work(event: dict[str, Any]) -> dict[str, Any] | None:
@@ -35,7 +35,7 @@ def work(event: dict[str, Any]) -> dict[str, Any] | None:
     if name == "SubagentStop" and not hook_io.text_of(event, "agent_type"):
         return None
     con = memory_db.connect(patience=1.0 if name == "SessionEnd" else memory_db.PATIENCE)
-    memory_db.ensure_session(con, session, hook_io.text_of(event, "cwd"), path)
+    memory_db.ensure_session(con, session, hook_io.text_of(event, "cwd"), "" if agent else path)
     memory_db.count_run(con, name)
     if name == "SubagentStop":
         _agent(con, event, session, agent)
@@ -58,8 +58,12 @@ def work(event: dict[str, Any]) -> dict[str, Any] | None:
     delivery.settle(con, session, path)
     if name == "SessionEnd":
         con.execute("UPDATE sessions SET status='closed' WHERE session_id=?", (session,))
-    if name == "Stop" and not event.get("stop_hook_active"):
-        return _notice(con, session, found.context_tokens)
+    if name == "Stop" and not event.get("stop_hook_active") and (found.context_tokens or 0) >= LARGE:
+        try:
+            from . import notice
+        except ImportError:
+            import notice  # type: ignore[import-not-found,no-redef]
+        return notice.message(con, session, hook_io.text_of(event, "cwd"))
     return None
 
 
@@ -79,24 +83,6 @@ def _agent(con: sqlite3.Connection, event: dict[str, Any], session: str, agent: 
             con, {**row, "source_id": f"agent:{agent}", "input": given, "output": calls.mask(answer, on=masked)}
         )
         con.execute("COMMIT")
-
-
-def _notice(con: sqlite3.Connection, session: str, tokens: int | None) -> dict[str, Any] | None:
-    """Tell the user once that a compaction is near and what is kept."""
-    threshold = hook_io.config().get("threshold_tokens")
-    if not isinstance(threshold, int) or threshold <= 0 or not tokens or tokens < NEAR * threshold:
-        return None
-    changed = con.execute("UPDATE sessions SET notice_sent=1 WHERE session_id=? AND notice_sent=0", (session,)).rowcount
-    if not changed:
-        return None
-    turns, issues = con.execute(
-        "SELECT (SELECT count(*) FROM turns WHERE session_id=?1), "
-        "(SELECT count(*) FROM judgments WHERE session_id=?1 AND category='ISSUE' AND resolved=0)",
-        (session,),
-    ).fetchone()
-    text = f"Session memory: the context holds about {tokens:,} tokens and is compacted at about {threshold:,}. "
-    text += f"{turns} turns and {issues} unresolved issues are kept and come back afterwards; /compact does it now."
-    return {"systemMessage": text}
 
 
 if __name__ == "__main__":

@@ -172,8 +172,10 @@ def plan_install(
     bare_file = replace(file, data=bare)
     choice = _threshold(host, scope, choices, bare_file)
     batch = hosts.sends_batches(version := host.client())
-    count, config = steps.plan_parts(host, parts)
-    wanted = _wanted(host, folder, choice, choices, handlers(host.python, folder, batch=batch, parts=count))
+    # The number of parts is what the block aims at; it opens more by itself when space is short, so all have a handler.
+    config = steps.plan_parts(host, parts)[1]
+    registered = handlers(host.python, folder, batch=batch, parts=steps.MOST_PARTS)
+    wanted = _wanted(host, folder, choice, choices, registered)
     ours = before.states[-1].ours if before is not None and before.states else entries.Ours()
     if file.data is not None and entries.matches(file.root(), wanted, host.hooks, ours):
         after: bytes | None = file.data

@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any, Final
 
 try:
-    from . import evidence, install
+    from . import evidence, install, steps
     from .entries import Handler, own_handlers
     from .host import Host, sends_batches
     from .settings_file import InstallRefused, read
 except ImportError:  # run as a script
     import evidence  # type: ignore[import-not-found,no-redef]
     import install  # type: ignore[import-not-found,no-redef]
+    import steps  # type: ignore[import-not-found,no-redef]
     from entries import Handler, own_handlers  # type: ignore[import-not-found,no-redef]
     from host import Host, sends_batches  # type: ignore[import-not-found,no-redef]
     from settings_file import InstallRefused, read  # type: ignore[import-not-found,no-redef]
@@ -109,7 +110,7 @@ def registered(host: Host) -> tuple[str, tuple[Handler, ...]]:
                 for one in found
             )
     batch = sends_batches(host.client())
-    return str(host.source), install.handlers(host.python, host.source, batch=batch, parts=2)
+    return str(host.source), install.handlers(host.python, host.source, batch=batch, parts=steps.MOST_PARTS)
 
 
 def _environment(env: Mapping[str, str], place: Path) -> dict[str, str]:

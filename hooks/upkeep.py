@@ -58,7 +58,8 @@ def import_file(con: sqlite3.Connection | None, path: str) -> Imported:
     con.execute(
         "UPDATE sessions SET compactions=max(compactions, ?), status=?, "
         "watch_offset=coalesce(watch_offset, ?), "
-        "started_at=coalesce((SELECT min(started_at) FROM turns t WHERE t.session_id=sessions.session_id), started_at), "
+        "started_at=coalesce((SELECT min(started_at) FROM turns t WHERE t.session_id=sessions.session_id), "
+        "started_at), "
         "last_active=coalesce((SELECT max(ended_at) FROM turns t WHERE t.session_id=sessions.session_id), last_active) "
         "WHERE session_id=?",
         (found.compactions, live[0] if live else "closed", hook_io.file_size(path), session),

@@ -27,11 +27,6 @@ def con(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Con
     made.close()
 
 
-def at(clock: str) -> dict[str, str]:
-    """The time of a line."""
-    return {"timestamp": f"2026-01-01T{clock}.000Z"}
-
-
 def session(file: Path, *, usage: int = 100, model: str = "claude-sonnet-4-5") -> str:
     """A finished session of two turns with a sub-agent; its path."""
     call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "make secret-word"}}

@@ -49,11 +49,11 @@ def test_every_registered_command_runs_and_is_in_exec_form(machine: Machine) -> 
 def test_parts_differ_by_an_argument(machine: Machine) -> None:
     """The client runs equal commands of one event once."""
     machine.install()
-    assert [command[4:] for command in commands(machine, "SessionStart")] == [["--part", "1"], ["--part", "2"]]
+    assert [command[4:] for command in commands(machine, "SessionStart")] == [["--part", str(k)] for k in (1, 2, 3, 4)]
     assert machine.read()["hooks"]["SessionStart"][0]["matcher"] == "compact"
-    machine.install(parts=4)
+    machine.install(parts=3)
     assert len(commands(machine, "SessionStart")) == 4
-    assert json.loads((machine.home / "config.json").read_text()) == {"parts": 4}
+    assert json.loads((machine.home / "config.json").read_text()) == {"parts": 3}
     assert not machine.install().changed
     for parts in (0, 5):
         with pytest.raises(InstallRefused):

@@ -166,7 +166,7 @@ def test_a_healthy_installation_has_no_problem(machine: Machine) -> None:
     assert found.problems == ()
     assert machine.tree() == before
     (one,) = found.installed
-    assert (one.scope, one.parts, one.lookup_allowed) == ("user", 2, True)
+    assert (one.scope, one.parts, one.lookup_allowed) == ("user", 4, True)
     assert one.version == found.version
     assert (found.threshold.small, found.threshold.big) == (67_000, 67_000)
     assert found.client == (2, 1, 332)

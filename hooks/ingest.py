@@ -10,12 +10,13 @@ changes once it is given. Checked in tests/hooks/test_replay.py.
 from __future__ import annotations
 
 try:
-    from . import calls, hook_io, layers, memory_db, token_estimator, transcript
+    from . import calls, hook_io, layers, memory_db, numbering, token_estimator, transcript
 except ImportError:  # run as a script: the folder of the script is on the path
     import calls  # type: ignore[import-not-found,no-redef]
     import hook_io  # type: ignore[import-not-found,no-redef]
     import layers  # type: ignore[import-not-found,no-redef]
     import memory_db  # type: ignore[import-not-found,no-redef]
+    import numbering  # type: ignore[import-not-found,no-redef]
     import token_estimator  # type: ignore[import-not-found,no-redef]
     import transcript  # type: ignore[import-not-found,no-redef]
 
@@ -86,7 +87,9 @@ def _without_transcript(
     """Keep the answer that Stop reports while the transcript is not there yet."""
     con.execute("BEGIN IMMEDIATE")
     try:
-        found.last_number = number = calls.turn_at(con, session, prompt_id) or announce(con, session, prompt_id)
+        found.last_number = number = calls.turn_at(con, session, prompt_id) or numbering.announce(
+            con, session, prompt_id
+        )
         row = con.execute(
             "SELECT input_text, input_packed FROM details WHERE session_id=? AND source_id=?",
             (session, f"user:{number}"),
@@ -140,8 +143,12 @@ def _store(
 ) -> None:
     con.execute("BEGIN IMMEDIATE")
     try:
+        shared = numbering.shared_prompts(turns)
         for turn in turns:
-            found.last_number = number = _number(con, session, turn, masked=masked)
+            shown = memory_db.pack(calls.mask(turn.user_text, on=masked))[0]
+            found.last_number = number = numbering.number_of(
+                con, session, turn, shown, alone=turn.prompt_id not in shared
+            )
             found.last_state = turn.state
             _store_turn(con, session, number, turn, found.factor, masked=masked)
         # A prompt that never got into the transcript before a later one did was taken back: it is no turn.
@@ -171,45 +178,6 @@ def _store(
     reader.late = []
     found.boundaries += len(reader.boundaries)
     found.context_tokens = reader.context_tokens
-
-
-def _number(con: sqlite3.Connection, session: str, turn: transcript.Turn, *, masked: bool) -> int:
-    """The lasting number of the turn: known by its line, by its prompt id, or by the event that announced it."""
-    row = con.execute(
-        "SELECT turn_number FROM turns WHERE session_id=? AND (uuid=? OR prompt_id=?) ORDER BY uuid=? DESC",
-        (session, turn.uuid, turn.prompt_id, turn.uuid),
-    ).fetchone()
-    if row is None:
-        # Clients before 2.1.196 give no prompt id: the oldest announced turn with this text is the one, or the oldest
-        # at all, because what a picture or a rewritten prompt looks like is not known beforehand.
-        row = con.execute(
-            "SELECT t.turn_number FROM turns t LEFT JOIN details d ON d.session_id = t.session_id "
-            "AND d.source_id = 'user:' || t.turn_number WHERE t.session_id=?1 AND t.uuid IS NULL "
-            "AND t.prompt_id IS NULL AND (d.input_text = ?2 OR ?3) ORDER BY d.input_text <> ?2, t.turn_number",
-            (session, memory_db.pack(calls.mask(turn.user_text, on=masked))[0], turn.command is None),
-        ).fetchone()
-    if row is not None:
-        return int(row[0])
-    return announce(con, session, turn.prompt_id)
-
-
-def announce(con: sqlite3.Connection, session: str, prompt_id: str | None) -> int:
-    """The number of a new turn; the same one again for a prompt id that is known."""
-    if prompt_id:
-        row = con.execute(
-            "SELECT turn_number FROM turns WHERE session_id=? AND prompt_id=?", (session, prompt_id)
-        ).fetchone()
-        if row:
-            return int(row[0])
-    number = con.execute(
-        "SELECT coalesce(max(turn_number), 0) + 1 FROM turns WHERE session_id=?", (session,)
-    ).fetchone()
-    con.execute(
-        "INSERT INTO turns(session_id, turn_number, prompt_id, started_at) VALUES (?, ?, ?, datetime('now'))",
-        (session, number[0], prompt_id),
-    )
-    con.execute("UPDATE sessions SET total_turns = ? WHERE session_id = ?", (number[0], session))
-    return int(number[0])
 
 
 def put_text(con: sqlite3.Connection, session: str, turn: int, kind: str, place: int, text: str, factor: float) -> None:
@@ -289,20 +257,8 @@ def _store_texts(
             shown = calls.mask(text, on=masked)
             put_text(con, session, number, kind, place, shown, factor)
             if kind == "user" and place:
-                _drop_announced(con, session, number, shown)
+                numbering.drop_announced(con, session, number, shown)
     return sum(token_estimator.estimate(text, factor) for text in (*user_texts, *turn.assistant_texts))
-
-
-def _drop_announced(con: sqlite3.Connection, session: str, number: int, text: str) -> None:
-    """What was typed into a running turn was announced like a prompt but is no turn of its own."""
-    for (other,) in con.execute(
-        "SELECT t.turn_number FROM turns t JOIN details d ON d.session_id = t.session_id "
-        "AND d.source_id = 'user:' || t.turn_number WHERE t.session_id=? AND t.turn_number > ? AND t.uuid IS NULL "
-        "AND t.items = 0 AND d.input_text=?",
-        (session, number, memory_db.pack(text)[0]),
-    ).fetchall():
-        con.execute("DELETE FROM turns WHERE session_id=? AND turn_number=?", (session, other))
-        con.execute("DELETE FROM details WHERE session_id=? AND source_id=?", (session, f"user:{other}"))
 
 
 def _known(con: sqlite3.Connection, session: str, ids: list[str]) -> dict[str, tuple[int, int, str]]:

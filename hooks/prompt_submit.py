@@ -9,13 +9,14 @@ blocks a prompt. Checked in tests/hooks/test_hooks_stdin.py, tests/hooks/test_lo
 from __future__ import annotations
 
 try:
-    from . import calls, delivery, hook_io, ingest, memory_db, transcript
+    from . import calls, delivery, hook_io, ingest, memory_db, numbering, transcript
 except ImportError:  # run as a script: the folder of the script is on the path
     import calls  # type: ignore[import-not-found,no-redef]
     import delivery  # type: ignore[import-not-found,no-redef]
     import hook_io  # type: ignore[import-not-found,no-redef]
     import ingest  # type: ignore[import-not-found,no-redef]
     import memory_db  # type: ignore[import-not-found,no-redef]
+    import numbering  # type: ignore[import-not-found,no-redef]
     import transcript  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
@@ -63,7 +64,7 @@ def _announce(con: sqlite3.Connection, session: str, path: str, prompt_id: str |
     masked = hook_io.config().get("redact", True) is not False
     con.execute("BEGIN IMMEDIATE")
     try:
-        number = ingest.announce(con, session, prompt_id)
+        number = numbering.announce(con, session, prompt_id)
         known = con.execute("SELECT 1 FROM details WHERE session_id=? AND source_id=?", (session, f"user:{number}"))
         if known.fetchone() is None:  # text typed into a running turn comes with that turn's prompt id
             ingest.put_text(con, session, number, "user", 0, calls.mask(prompt, on=masked), 1.0)

@@ -45,6 +45,7 @@ PEEK = 1 << 16
 WANTED = re.compile(rb'"type":\s?"(?:user|assistant|system|attachment|progress)"')
 SKIPPED_HEADS = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-operation', b'{"type":"summary')
 ATTACHMENTS = (b"queued_command", b"SessionStart")
+NOT_SHOWN = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 INTERRUPT = "[Request interrupted by user"
 # What the client writes into the user role by itself. A skill or prompt command starts with <command-message> and does
 # ask the model something; a local command starts with <command-name> and does not.
@@ -217,8 +218,7 @@ class Reader:
         texts, results = _split(content)
         for block in results:
             self._result(block)
-        side = record.get("isSidechain") or record.get("isMeta") or record.get("isCompactSummary")
-        if side or record.get("isVisibleInTranscriptOnly") or record.get("rowSource") == "hook":
+        if any(record.get(flag) for flag in NOT_SHOWN) or record.get("rowSource") == "hook":
             return
         asked = self._requests(texts)
         if not asked:
@@ -228,15 +228,18 @@ class Reader:
                 self._turn.followups.extend(asked)
             return
         prompt_id = record.get("promptId")
-        if isinstance(prompt_id, str) and self._turn is not None and self._turn.prompt_id == prompt_id:
-            if "\n".join(asked) != self._turn.user_text:  # a picture, or the second half of one request
-                self._turn.followups.extend(asked)
-            return
+        turn = self._turn
+        if turn is not None and isinstance(prompt_id, str) and turn.prompt_id == prompt_id:
+            if "\n".join(asked) == turn.user_text:  # written again
+                return
+            if not turn.assistant_texts and not turn.tools:  # a picture, or the second half of one request
+                turn.followups.extend(asked)
+                return
         self._start("\n".join(asked), record, start)
 
     def _requests(self, texts: list[str]) -> list[str]:
         """The texts a person wrote; the mark of an interrupt ends the turn instead."""
-        asked = []
+        asked: list[str] = []
         for text in texts:
             if text.lstrip().startswith(INTERRUPT):
                 if self._turn is not None:

@@ -11,6 +11,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,15 +123,19 @@ class Client:
         file = self.memory / "hooks.log"
         return file.read_text() if file.exists() else ""
 
-    def talk(self, prompts: list[str], *, model: str = "claude-sonnet-4-5", mode: str = "bypassPermissions") -> Talk:
-        """Several turns in one process."""
-        return Talk(self, prompts, model, mode)
+    def talk(
+        self, prompts: list[str], *, model: str = "claude-sonnet-4-5", meanwhile: tuple[str, float] | None = None
+    ) -> Talk:
+        """Several turns in one process; `meanwhile` is typed so many seconds after the first prompt."""
+        return Talk(self, prompts, model, meanwhile)
 
 
 class Talk:
     """A conversation in one process; `results` are the client's result lines, one per prompt."""
 
-    def __init__(self, client: Client, prompts: list[str], model: str, mode: str) -> None:
+    def __init__(
+        self, client: Client, prompts: list[str], model: str, meanwhile: tuple[str, float] | None = None
+    ) -> None:
         command = [
             str(client.program),
             "-p",
@@ -140,7 +145,7 @@ class Talk:
             "stream-json",
             "--verbose",
         ]
-        command += ["--permission-mode", mode, "--model", model]
+        command += ["--permission-mode", "bypassPermissions", "--model", model]
         self.results: list[dict[str, Any]] = []
         self.lines: list[dict[str, Any]] = []
         with subprocess.Popen(
@@ -158,6 +163,11 @@ class Talk:
                 message = {"role": "user", "content": prompt}
                 process.stdin.write(json.dumps({"type": "user", "message": message}) + "\n")
                 process.stdin.flush()
+                if meanwhile:
+                    time.sleep(meanwhile[1])
+                    typed = {"role": "user", "content": meanwhile[0]}
+                    process.stdin.write(json.dumps({"type": "user", "message": typed}) + "\n")
+                    process.stdin.flush()
                 for line in process.stdout:
                     got = json.loads(line)
                     self.lines.append(got)

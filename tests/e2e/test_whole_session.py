@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -281,3 +283,49 @@ def test_an_empty_home_is_empty_again(make: Callable[..., Client], api: StandIn)
     assert client.settings.exists()
     client.install(action="uninstall")
     assert not client.settings.exists()
+
+
+def test_a_long_memory_comes_in_more_parts(make: Callable[..., Client], api: StandIn) -> None:
+    """More open issues than two parts hold: every part arrives, each once, and what is left out is counted."""
+    client = make(arguments=("--window", "100000"))
+    session = client.ask("A first question")["session_id"]
+    con = sqlite3.connect(client.memory / "throughline.db")
+    sql = "INSERT INTO judgments(session_id, turn_number, category, content, content_hash) VALUES (?, 0, 'ISSUE', ?, ?)"
+    con.executemany(sql, [(session, f"open issue number {n} " + "x" * 90, str(n)) for n in range(400)])
+    con.commit()
+    con.close()
+    client.ask("/compact", resume=session)
+    client.ask("And now?", resume=session)
+    (first,) = after_compactions(api)
+    assert complete(first)
+    assert len(parts(first)) >= 3
+    assert "open issue number 399 " in first.text
+    assert re.search(r"\d+ issues, constraints and decisions of turn", first.text)
+
+
+def test_a_fork_has_the_memory_of_its_own_transcript(make: Callable[..., Client], api: StandIn) -> None:
+    """Resumed under a new id: after a compaction the earlier turns are there, and both sessions keep their own rows."""
+    client = make(arguments=("--window", "100000"))
+    session = client.ask("The question before the fork")["session_id"]
+    forked = client.ask("The question after it", resume=session, more=("--fork-session",))["session_id"]
+    assert forked != session
+    client.ask("/compact", resume=forked)
+    client.ask("Go on", resume=forked)
+    (first,) = after_compactions(api)
+    assert complete(first)
+    assert "The question before the fork" in first.text
+    assert client.rows("SELECT count(*) FROM turns WHERE session_id=?", session) == [(1,)]
+    assert client.rows("SELECT count(*) FROM turns WHERE session_id=?", forked) == [(3,)]
+    assert client.log() == ""
+
+
+def test_text_typed_into_a_running_turn_is_no_turn(make: Callable[..., Client], api: StandIn) -> None:
+    """The client hands it to the running turn; it is stored there, and the request stays what it was."""
+    client = make(arguments=("--window", "100000"))
+    slow = [("Bash", {"command": "sleep 0.6; echo x", "description": "x"})]
+    api.push({"tools": slow}, {"tools": slow}, {"text": "done"})
+    talk = client.talk(["The real request"], meanwhile=("typed meanwhile", 0.9))
+    assert client.rows("SELECT turn_number, state FROM turns") == [(1, "complete")]
+    texts = client.rows("SELECT input_text FROM details WHERE kind='user' ORDER BY id")
+    assert texts == [("The real request",), ("typed meanwhile",)]
+    assert talk.results[-1]["result"] == "done"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lcm_lab.hooks import block, hook_io, ingest, memory_db, memory_read
+from lcm_lab.hooks import block, hook_io, ingest, memory_db, memory_read, numbering
 from lcm_lab.hooks.block import Block, Item, Material
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def test_from_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     con = memory_db.connect()
     memory_db.ensure_session(con, "s", "/p")
     for number in (1, 2, 3):
-        ingest.announce(con, "s", f"p{number}")
+        numbering.announce(con, "s", f"p{number}")
         ingest.put_text(con, "s", number, "user", 0, f"please {number} " + "y" * 4_000, 1.0)
         if number < 3:
             ingest.put_text(con, "s", number, "assistant", 0, f"answer\n{number}", 1.0)

@@ -13,6 +13,7 @@ from lcm_lab.hooks import (
     detail_capture,
     ingest,
     memory_db,
+    numbering,
     pre_compact,
     prompt_submit,
     session_start,
@@ -122,7 +123,7 @@ def test_without_pre_compact_it_is_built_on_the_spot(stage: Stage) -> None:
     assert "first request" in stage.start(1)
     stage.compact()
     with stage.con:
-        ingest.announce(stage.con, "s", "p2")
+        numbering.announce(stage.con, "s", "p2")
         ingest.put_text(stage.con, "s", 2, "user", 0, "second request", 1.0)
     assert "second request" in stage.start(1)
 

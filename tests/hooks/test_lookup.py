@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lcm_lab.hooks import block, hook_io, ingest, lookup, memory_db, prompt_submit
+from lcm_lab.hooks import block, hook_io, ingest, lookup, memory_db, numbering, prompt_submit
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,7 +28,7 @@ def con(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Con
     made = memory_db.connect()
     memory_db.ensure_session(made, "s", "/p")
     for number, output in ((1, "first needle\x1b[31m raw"), (2, LONG)):
-        ingest.announce(made, "s", f"p{number}")
+        numbering.announce(made, "s", f"p{number}")
         ingest.put_text(made, "s", number, "user", 0, f"request {number}", 1.0)
         ingest.put_text(made, "s", number, "assistant", 0, f"answer {number}", 1.0)
         row = {

@@ -50,14 +50,8 @@ INTERRUPT = "[Request interrupted by user"
 # What the client writes into the user role by itself. A skill or prompt command starts with <command-message> and does
 # ask the model something; a local command starts with <command-name> and does not.
 NOT_A_REQUEST = (
-    "<local-command-",
-    "<command-name>",
-    "<bash-input>",
-    "<bash-stdout>",
-    "<bash-stderr>",
-    "<task-notification>",
-    "<system-reminder>",
-    "Caveat: The messages below",
+    *("<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>"),
+    *("<system-reminder>", "Caveat: The messages below"),
 )
 COMMAND = re.compile(r"<command-name>/?([^<\n]{1,100})</command-name>")
 COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)

@@ -140,34 +140,52 @@ def watch(con: sqlite3.Connection, session_id: str, path: str, *, prompt: bool, 
         return None
     data = _read(path, offset)
     end = offset + data.rfind(b"\n") + 1
-    found = data.rfind(BOUNDARY, 0, end - offset)
-    if found >= 0:
-        boundary = offset + found
-        con.execute(
-            "UPDATE sessions SET compactions = compactions + ?, status='compacted' WHERE session_id=?",
-            (data.count(BOUNDARY), session_id),
-        )
-        _sizes(con, session_id, data[data.rfind(b"\n", 0, found) + 1 :].split(b"\n", 1)[0])
-    if end != offset or found >= 0:
+    for place, line in _boundaries(data[: end - offset]):
+        if _is_new(con, session_id, line):
+            boundary = offset + place
+    if end != offset:
         con.execute(
             "UPDATE sessions SET watch_offset=?, boundary_offset=? WHERE session_id=?", (end, boundary, session_id)
         )
     return None if boundary is None else _judge(con, session_id, path, boundary, prompt=prompt, may_speak=may_speak)
 
 
-def _sizes(con: sqlite3.Connection, session_id: str, line: bytes) -> None:
-    """The client's own sizes before and after, into the row that PostCompact wrote."""
+def _boundaries(data: bytes) -> list[tuple[int, bytes]]:
+    """(place, line) of every boundary line."""
+    found = []
+    at = data.find(BOUNDARY)
+    while at >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        found.append((start, data[start:end]))
+        at = data.find(BOUNDARY, end)
+    return found
+
+
+def _is_new(con: sqlite3.Connection, session_id: str, line: bytes) -> bool:
+    """Whether the boundary was not seen before (some clients write one again); counts it and takes its sizes."""
     import json
 
     try:
-        meta = json.loads(line.decode("utf-8", "replace")).get("compactMetadata") or {}
+        record = json.loads(line.decode("utf-8", "replace"))
+        uuid, meta = str(record.get("uuid") or ""), record.get("compactMetadata") or {}
+        before, after = meta.get("preTokens"), meta.get("postTokens")
     except (ValueError, AttributeError):
-        return
+        return False
+    row = con.execute("SELECT boundaries FROM sessions WHERE session_id=?", (session_id,)).fetchone()
+    seen = (row[0] or "").split()
+    if uuid and uuid in seen:
+        return False
+    con.execute(
+        "UPDATE sessions SET compactions = compactions + 1, status='compacted', boundaries=? WHERE session_id=?",
+        (" ".join([*seen, memory_db.clean(uuid)]), session_id),
+    )
     con.execute(
         "UPDATE injection_log SET token_before=coalesce(?, token_before), token_after=coalesce(?, token_after) "
         "WHERE id = (SELECT max(id) FROM injection_log WHERE session_id=? AND event_type='post_compact')",
-        (meta.get("preTokens"), meta.get("postTokens"), session_id),
+        (before if isinstance(before, int) else None, after if isinstance(after, int) else None, session_id),
     )
+    return True
 
 
 def _judge(

@@ -44,6 +44,7 @@ CREATE TABLE sessions (
   read_size INTEGER NOT NULL DEFAULT 0,             -- up to where the transcript was read
   watch_offset INTEGER,                             -- up to where it was watched for compactions
   boundary_offset INTEGER,                          -- a compaction whose delivery is not settled yet
+  boundaries TEXT,                                  -- uuids of the compactions seen
   context_tokens INTEGER,
   real_tokens INTEGER NOT NULL DEFAULT 0,           -- growth as the API reported it ...
   estimated_tokens INTEGER NOT NULL DEFAULT 0,      -- ... and as the estimator saw it

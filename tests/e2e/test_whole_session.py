@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from client import Client
     from stand_in import StandIn
 
+OLD = os.environ.get("CC_VER", "2.1.332") in {"2.1.240", "2.1.286"}
 MODELS = ["claude-sonnet-4-5", "opus"]
 TOOL_IDS = "SELECT count(*), count(DISTINCT source_id) FROM details WHERE kind='tool'"
 
@@ -78,6 +80,7 @@ def test_every_kind_of_call_is_stored_once(make: Callable[..., Client], api: Sta
     assert talk.results[-1]["is_error"] is False
 
 
+@pytest.mark.skipif(OLD, reason="these clients do not say that a compaction is a sub-agent's")
 def test_a_sub_agents_own_compaction_gets_nothing(make: Callable[..., Client], api: StandIn) -> None:
     """The sub-agent passes the threshold: no block in its requests, and the main conversation's waits for its own."""
     client = make(arguments=("--window", "100000"))
@@ -289,6 +292,7 @@ def test_a_long_memory_comes_in_more_parts(make: Callable[..., Client], api: Sta
     """More open issues than two parts hold: every part arrives, each once, and what is left out is counted."""
     client = make(arguments=("--window", "100000"))
     session = client.ask("A first question")["session_id"]
+    client.ask("A second one", resume=session)
     con = sqlite3.connect(client.memory / "throughline.db")
     sql = "INSERT INTO judgments(session_id, turn_number, category, content, content_hash) VALUES (?, 0, 'ISSUE', ?, ?)"
     con.executemany(sql, [(session, f"open issue number {n} " + "x" * 90, str(n)) for n in range(400)])

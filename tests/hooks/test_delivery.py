@@ -154,6 +154,18 @@ def test_not_seen_in_the_transcript(stage: Stage, way: str) -> None:
     assert ("fallback", None) in stage.delivered() or ("fallback", 0) in stage.delivered()
 
 
+def test_a_boundary_that_is_written_again_is_the_same(stage: Stage) -> None:
+    """Some clients copy the line further down: it is counted once and leads to nothing."""
+    stage.compact()
+    text = stage.start(1)
+    boundary = {**BOUNDARY, "uuid": "b1"}
+    stage.write(boundary, {"type": "attachment", "attachment": {"type": "hook_success", "stdout": text}}, ANSWER)
+    assert stage.tool() == ""
+    stage.write(boundary, ANSWER)
+    assert stage.tool() == ""
+    assert stage.con.execute("SELECT compactions, boundary_offset FROM sessions").fetchone() == (1, None)
+
+
 def test_too_early_to_tell(stage: Stage) -> None:
     """Handed out a moment ago, the lines not all written: wait; later it is judged."""
     stage.compact()

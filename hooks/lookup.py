@@ -164,15 +164,15 @@ def _page(text: str, number: int, limit: int, asked: str) -> str:
     """One page, cut behind a line's end where there is one near; the text itself is not changed."""
     room = limit - FRAME
     pieces = []
-    while hook_io.units(text) > room:
-        end = min(len(text), room)
-        while hook_io.units(text[:end]) > room:
-            end -= max(1, (hook_io.units(text[:end]) - room + 1) // 2)
-        line = text.rfind("\n", end * 3 // 4, end) + 1
-        end = line or end
-        pieces.append(text[:end])
-        text = text[end:]
-    pieces.append(text)
+    start = 0
+    while start < len(text) or not pieces:
+        end = min(len(text), start + room)
+        while (over := hook_io.units(text[start:end]) - room) > 0:
+            end -= max(1, (over + 1) // 2)
+        if end < len(text):
+            end = text.rfind("\n", start + (end - start) * 3 // 4, end) + 1 or end
+        pieces.append(text[start:end])
+        start = end
     if len(pieces) == 1:
         return text
     if not 1 <= number <= len(pieces):

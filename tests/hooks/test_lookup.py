@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -198,3 +199,13 @@ def test_typed_commands_are_answered_from_the_event(con: sqlite3.Connection) -> 
     long = prompt_submit.work({**event, "command_name": "x:sc-detail", "command_args": "2"})
     assert long is not None
     assert hook_io.units(long["hookSpecificOutput"]["additionalContext"]) <= 10_000
+
+
+def test_a_page_of_a_huge_output_comes_at_once(con: sqlite3.Connection) -> None:
+    """Twenty megabytes, with and without wide letters and line ends: each page in well under a second."""
+    for number, output in ((3, "x" * (20 << 20)), (4, "漢字\U0001f600 line\n" * (2 << 20))):
+        row = {"session_id": "s", "turn": number, "source_id": f"big{number}", "tool": "Bash", "input": "{}"}
+        memory_db.put_detail(con, {**row, "output": output})
+        start = time.monotonic()
+        assert lookup.answer(con, "detail", f"{number} --page 500", "s").startswith("[page 500 of ")
+        assert time.monotonic() - start < 5

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lcm_lab.hooks import block, hook_io, memory_db, memory_read
+from lcm_lab.hooks import block, hook_io, ingest, memory_db, memory_read
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import own_session
 from replayer import Replay, sources
 
 SHARED = Path(os.environ.get("LCM_LAB_SHARED") or Path(__file__).resolve().parents[3] / "shared")
@@ -92,3 +93,54 @@ def test_a_real_session_is_stored_once_and_whole(name: str, home: Path, tmp_path
     if where := os.environ.get("LCM_LAB_FIGURES"):
         with Path(where).open("a") as file:
             file.write(json.dumps({"session": name, **figures}) + "\n")
+
+
+@pytest.mark.parametrize("prompt_ids", [True, False])
+def test_a_session_of_our_own(prompt_ids: bool, home: Path, tmp_path: Path) -> None:  # noqa: FBT001
+    """The same on data that is always there, with and without the prompt ids of newer clients."""
+    replay = Replay(own_session.write(tmp_path / "source" / "own.jsonl", prompt_ids=prompt_ids), tmp_path / "project")
+    replay.run()
+    figures = check(replay)
+    assert (figures["turns"], figures["calls"], figures["refused"], figures["unpaired"]) == (4, 11, 1, 1)
+    assert not replay.said
+    assert not (home / "hooks.log").exists()
+
+
+def everything(session: str) -> dict[str, list[tuple[object, ...]]]:
+    """The rows of a session, without ids and times."""
+    con = memory_db.connect()
+    try:
+        wanted = {
+            "turns": "turn_number, uuid, state, items, start_offset, end_offset",
+            "skeletons": "turn_number, summary",
+            "judgments": "turn_number, category, content, resolved",
+            "details": "turn_number, kind, source_id, tool_name, input_text, output_text, status, exit_code, agent_id",
+        }
+        return {
+            table: sorted(
+                con.execute(f"SELECT {columns} FROM {table} WHERE session_id=?", (session,)).fetchall(), key=repr
+            )
+            for table, columns in wanted.items()
+        }
+    finally:
+        con.close()
+
+
+@pytest.mark.parametrize("prompt_ids", [True, False])
+@pytest.mark.parametrize("step", [1, 37, 1_000, 20_000])
+def test_reading_in_pieces_is_reading_once(step: int, prompt_ids: bool, home: Path, tmp_path: Path) -> None:  # noqa: FBT001
+    """The file may be caught up with at any byte, as often as one likes: the rows are the same in the end."""
+    source = own_session.write(tmp_path / "own.jsonl", prompt_ids=prompt_ids).read_bytes()
+    cuts = range(0, len(source), step) if step > 1 else [n + k for n in _line_ends(source) for k in (-1, 0)]
+    con = memory_db.connect()
+    for name, places in (("once", []), ("pieces", cuts)):
+        memory_db.ensure_session(con, name, "/p")
+        for place in (*places, len(source)):
+            (tmp_path / f"{name}.jsonl").write_bytes(source[:place])
+            ingest.catch_up(con, name, str(tmp_path / f"{name}.jsonl"), final=place == len(source))
+    con.close()
+    assert everything("pieces") == everything("once")
+
+
+def _line_ends(data: bytes) -> list[int]:
+    return [place + 1 for place, byte in enumerate(data) if byte == 10]

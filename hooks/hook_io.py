@@ -135,6 +135,14 @@ def run(work: Callable[[dict[str, Any]], dict[str, Any] | str | None]) -> None:
     os._exit(0)
 
 
+def attempt(work: Callable[[], object]) -> None:
+    """Do a step that the rest can do without; a fault is logged."""
+    try:
+        work()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the rest goes on
+        _log_error(error)
+
+
 def _write(text: str) -> None:
     data = text.encode("utf-8", "replace")
     while data:

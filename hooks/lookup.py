@@ -163,7 +163,7 @@ def _shown(given: str) -> str:
 def _page(text: str, number: int, limit: int, asked: str) -> str:
     """One page, cut behind a line's end where there is one near; the text itself is not changed."""
     room = limit - FRAME
-    pieces = []
+    pieces: list[str] = []
     start = 0
     while start < len(text) or not pieces:
         end = min(len(text), start + room)

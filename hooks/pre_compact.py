@@ -36,8 +36,8 @@ def work(event: dict[str, Any]) -> str | None:
     con = memory_db.connect()
     memory_db.ensure_session(con, session, hook_io.text_of(event, "cwd"), path)
     memory_db.count_run(con, "PreCompact")
-    spool.drain(con, calls.take)
-    ingest.catch_up(con, session, path)
+    hook_io.attempt(lambda: spool.drain(con, calls.take))
+    hook_io.attempt(lambda: ingest.catch_up(con, session, path))
     con.execute("BEGIN IMMEDIATE")
     try:
         block_id, made = delivery.prepare(con, session, trigger)

@@ -60,7 +60,7 @@ def _announce(con: sqlite3.Connection, session: str, path: str, prompt_id: str |
         (session,),
     ).fetchone()
     if row[1] or (not row[0] and hook_io.file_size(path)):
-        ingest.catch_up(con, session, path)
+        hook_io.attempt(lambda: ingest.catch_up(con, session, path))
     masked = hook_io.config().get("redact", True) is not False
     con.execute("BEGIN IMMEDIATE")
     try:

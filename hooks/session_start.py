@@ -44,7 +44,7 @@ def work(event: dict[str, Any]) -> dict[str, Any] | None:
             from . import ingest
         except ImportError:
             import ingest  # type: ignore[import-not-found,no-redef]
-        ingest.catch_up(con, session, path)
+        hook_io.attempt(lambda: ingest.catch_up(con, session, path))
     text = delivery.hand_out(con, session, part)
     return hook_io.context("SessionStart", text) if text else None
 

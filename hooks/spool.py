@@ -66,18 +66,21 @@ def drain(con: sqlite3.Connection, take: Callable[[sqlite3.Connection, str, Any]
     try:
         for name in names:
             full = os.path.join(folder(), name)
+            con.execute("SAVEPOINT one")
             try:
                 with open(full, "rb") as file:
                     event = json.loads(file.read())
-                kind, payload = event["kind"], event["payload"]
+                take(con, event["kind"], event["payload"])
+                done.append(full)
+            except sqlite3.OperationalError:  # locked, disk full: the event may wait
+                raise
             except FileNotFoundError:  # another hook was faster
-                continue
-            except (ValueError, KeyError, TypeError) as error:
-                hook_io.log(f"set aside a damaged spool file {name}: {error}")
+                pass
+            except (KeyError, TypeError, ValueError, AttributeError, sqlite3.Error) as error:
+                con.execute("ROLLBACK TO one")
+                hook_io.log(f"set aside a spool file that cannot be taken in, {name}: {error!r}")
                 os.replace(full, full + ".bad")
-                continue
-            take(con, kind, payload)
-            done.append(full)
+            con.execute("RELEASE one")
         con.execute("COMMIT")
     except BaseException:
         con.execute("ROLLBACK")
@@ -85,7 +88,7 @@ def drain(con: sqlite3.Connection, take: Callable[[sqlite3.Connection, str, Any]
     for full in done:
         try:
             os.unlink(full)
-        except FileNotFoundError:
+        except FileNotFoundError:  # another hook was faster
             continue
     return len(done)
 

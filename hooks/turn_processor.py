@@ -42,9 +42,7 @@ def work(event: dict[str, Any]) -> dict[str, Any] | None:
         return None
     if agent:
         return None
-    most = spool.AT_ONCE
-    while most and spool.waiting():
-        most = spool.drain(con, calls.take)
+    hook_io.attempt(lambda: _drain(con))
     message = hook_io.text_of(event, "last_assistant_message") if name == "Stop" else ""
     found = ingest.catch_up(
         con,
@@ -65,6 +63,12 @@ def work(event: dict[str, Any]) -> dict[str, Any] | None:
             import notice  # type: ignore[import-not-found,no-redef]
         return notice.message(con, session, hook_io.text_of(event, "cwd"))
     return None
+
+
+def _drain(con: sqlite3.Connection) -> None:
+    """Take in everything that waits."""
+    while spool.drain(con, calls.take):
+        continue
 
 
 def _agent(con: sqlite3.Connection, event: dict[str, Any], session: str, agent: str) -> None:

@@ -55,8 +55,10 @@ class Replay:
         self.copy = folder / f"{session}.jsonl"
         self.session = session
         self.turns = 0
+        self.open = True
         self.results: dict[str, str] = {}  # every call with a result
         self.calls: set[str] = set()
+        self.turn_of: dict[str, int] = {}  # the turn that each call of the main file was made in
         self.refused = 0
         self.events = 0
         self.said: list[dict[str, Any]] = []  # documents that hooks printed apart from the block
@@ -84,6 +86,7 @@ class Replay:
                 continue
             self._line(record, raw)
         self._stop()
+        self.open = False
         for file in sorted((self.source.parent / "subagents").glob("agent-*.jsonl")):
             self._subagent(file)
         self.event(turn_processor, "SessionEnd", reason="other")
@@ -148,6 +151,8 @@ class Replay:
 
     def _call(self, block: dict[str, Any], batch: str) -> None:
         self.calls.add(block["id"])
+        if self.open:
+            self.turn_of[block["id"]] = self.turns
         self._given[block["id"]] = (block["name"], block["input"])
         self._batches.setdefault(batch, []).append(block["id"])
         self._batch_of[block["id"]] = batch

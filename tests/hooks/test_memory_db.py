@@ -168,8 +168,14 @@ class TestSpool:
         """The others are taken in."""
         spool.put("calls", {"session": "s", "calls": []})
         Path(spool.folder(), "0-bad.json").write_text('{"kind": "ca')
+        Path(spool.folder(), "1-odd.json").write_text('{"kind": "calls", "payload": {"calls": 3}}')
+        Path(spool.folder(), "2-odd.json").write_text(
+            '{"kind": "calls", "payload": {"session": "s", "calls": [{"a": 1}]}}'
+        )
         assert spool.drain(con, calls.take) == 1
-        assert [path.name for path in Path(spool.folder()).iterdir()] == ["0-bad.json.bad"]
+        left = sorted(path.name for path in Path(spool.folder()).iterdir())
+        assert left == ["0-bad.json.bad", "1-odd.json.bad", "2-odd.json.bad"]
+        assert not con.in_transaction
 
     def test_files_stay_while_the_lock_is_held(self, con: sqlite3.Connection) -> None:
         """Nothing is removed before it is committed."""

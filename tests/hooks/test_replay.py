@@ -41,6 +41,8 @@ def check(replay: Replay) -> dict[str, int]:
         assert set(stored.values()) <= {1}
         for call, output in replay.results.items():
             assert memory_read.tool_output(con, replay.session, call) == memory_db.clean(output), call
+        numbers = dict(con.execute("SELECT source_id, turn_number FROM details WHERE kind='tool'").fetchall())
+        assert {call: numbers[call] for call in replay.turn_of} == replay.turn_of
         unpaired = con.execute("SELECT count(*) FROM details WHERE kind='tool' AND output_text IS NULL").fetchone()[0]
         assert unpaired == len(replay.calls) - len(replay.results)
         lines = con.execute("SELECT turn_number, count(*) FROM skeletons GROUP BY turn_number").fetchall()

@@ -192,12 +192,13 @@ def _judge(
     con: sqlite3.Connection, session_id: str, path: str, boundary: int, *, prompt: bool, may_speak: bool
 ) -> Due | None:
     behind = _read(path, boundary)
-    arrived = MARK.encode() in behind
     pending = con.execute(
         "SELECT block_id, status, coalesce(sent_at, created_at) FROM pending WHERE session_id=? "
         "AND status IN ('pending', 'sent') ORDER BY created_at DESC LIMIT 1",
         (session_id,),
     ).fetchone()
+    # By its own number: the native summary may quote an older block.
+    arrived = (MARK + (pending[0] if pending else "")).encode() in behind
     if not arrived:
         answered = b'"type":"assistant"' in behind
         handed = pending is not None and pending[1] == "sent" and time.time() - pending[2] < SETTLED

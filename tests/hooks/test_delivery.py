@@ -166,6 +166,18 @@ def test_a_boundary_that_is_written_again_is_the_same(stage: Stage) -> None:
     assert stage.con.execute("SELECT compactions, boundary_offset FROM sessions").fetchone() == (1, None)
 
 
+def test_a_summary_that_quotes_an_older_block_proves_nothing(stage: Stage) -> None:
+    """Only the block's own number counts."""
+    stage.compact()
+    quoted = {
+        "type": "user",
+        "isCompactSummary": True,
+        "message": {"content": "[session memory 0123abcd, part 1 of 1] old"},
+    }
+    stage.write(BOUNDARY, quoted, ANSWER)
+    assert stage.tool().startswith("[session memory ")
+
+
 def test_too_early_to_tell(stage: Stage) -> None:
     """Handed out a moment ago, the lines not all written: wait; later it is judged."""
     stage.compact()

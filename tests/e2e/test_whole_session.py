@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
@@ -333,3 +334,23 @@ def test_text_typed_into_a_running_turn_is_no_turn(make: Callable[..., Client], 
     texts = client.rows("SELECT input_text FROM details WHERE kind='user' ORDER BY id")
     assert texts == [("The real request",), ("typed meanwhile",)]
     assert talk.results[-1]["result"] == "done"
+
+
+def test_two_copies_registered(make: Callable[..., Client], api: StandIn) -> None:
+    """For the user and for the project, the second from another folder: everything is stored and given once."""
+    client = make(arguments=("--window", "100000"))
+    settings = json.loads(client.settings.read_text())
+    folder = next((client.memory / "hooks").iterdir())
+    shutil.copytree(folder, client.home / "second")
+    again = json.loads(json.dumps({"hooks": settings["hooks"]}).replace(str(folder), str(client.home / "second")))
+    (client.work / ".claude").mkdir()
+    (client.work / ".claude" / "settings.local.json").write_text(json.dumps(again))
+    api.push({"tools": [*BASH, *BASH]}, {"text": "done"})
+    client.talk(["First", "Second", "/compact", "Third"])
+    (first,) = after_compactions(api)
+    assert complete(first)
+    assert client.rows("SELECT runs > 4 FROM hook_runs WHERE event='UserPromptSubmit'") == [(1,)]
+    assert client.rows("SELECT turn_number, state FROM turns") == [(n, "complete") for n in (1, 2, 3)]
+    assert client.rows(TOOL_IDS) == [(2, 2)]
+    assert client.rows("SELECT count(*) FROM skeletons") == [(3,)]
+    assert client.log() == ""

@@ -30,7 +30,7 @@ LINE_LIMIT = 420
 TEXT_LIMIT = 4_000  # units of one verbatim text
 VERBATIM_TURNS, VERBATIM_TOKENS = 10, 4_000
 RANGES = 8
-SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-\\")
+SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
 STRONG = (("ISSUE", "Unresolved issues"), ("CONSTRAINT", "Constraints"), ("DECISION", "Decisions"))
 
 
@@ -90,6 +90,8 @@ def command(session_id: str, what: str = "") -> str:
 
 
 def _quoted(word: str) -> str:
+    """As a POSIX shell wants it, the same spelling as the installer's permission rule; Windows has Git Bash, too."""
+    word = word.replace("\\", "/") if os.name == "nt" else word
     return word if word and SAFE.issuperset(word) else "'" + word.replace("'", "'\"'\"'") + "'"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lcm_lab.hooks import block, hook_io, ingest, lookup, memory_db, numbering, prompt_submit
+from lcm_lab.hooks import block, hook_io, ingest, install, lookup, memory_db, numbering, prompt_submit
 
 if TYPE_CHECKING:
     import sqlite3
@@ -209,3 +209,13 @@ def test_a_page_of_a_huge_output_comes_at_once(con: sqlite3.Connection) -> None:
         start = time.monotonic()
         assert lookup.answer(con, "detail", f"{number} --page 500", "s").startswith("[page 500 of ")
         assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("folder", ["/usr/local/lib", "/home/a b/x", "/it's/here", "/back\\slash", "/漢字"])
+def test_the_command_is_spelt_as_the_installers_rule(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The permission rule begins as the command in the block does, or the client would ask."""
+    monkeypatch.setattr(sys, "executable", f"{folder}/python3")
+    monkeypatch.setattr(block, "__file__", f"{folder}/block.py")
+    assert block.command("s", "detail 1").startswith(
+        install.lookup_command(f"{folder}/python3", Path(folder)) + " detail 1"
+    )

@@ -18,7 +18,6 @@ sources of lossless-claw and lcm-tui (commit 4214b480).
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil
 from typing import Final
 
 IMAGE_TOKENS: Final = 1600
@@ -132,8 +131,8 @@ def shares(total: int, weights: list[int]) -> list[int]:
 
 
 def percent_of(tokens: int, window: int | None) -> int | None:
-    """``tokens`` as a whole percentage of ``window``, rounded up; None where no window is set (None or 0)."""
-    return None if not window else ceil(100 * tokens / window)
+    """``tokens`` as a whole percentage of ``window``; None where no window is set (None or 0)."""
+    return None if not window else round(100 * tokens / window)
 
 
 def _run_length(pattern: re.Pattern[str], text: str) -> int:

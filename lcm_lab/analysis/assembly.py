@@ -7,13 +7,14 @@ Here nothing is left out: every stored row is an item, and one that assembly wou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from lcm_lab import times, tokens
-from lcm_lab.analysis import noise
+from lcm_lab.analysis import noise, xml
+from lcm_lab.analysis.context import Context, Item, Piece
 from lcm_lab.store import context as stored
-from lcm_lab.store.connect import Note, Reader
+from lcm_lab.store.connect import Reader
 from lcm_lab.store.context import MessageInContext, PartSize
 from lcm_lab.store.rows import ContextItem, FocusBrief, Summary
 from lcm_lab.store.text import preview
@@ -23,81 +24,6 @@ FRESH_TAIL: Final = 64
 
 COMPACT_AT: Final = 0.75
 """Share of the window at which the plugin compacts by default (``contextThreshold``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A share of an item's tokens that belongs to one budget class."""
-
-    group: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One context row as the model would get it.
-
-    ``kind`` is the role of a message, ``leaf`` or ``dN`` of a summary, ``focus`` for a focus brief, ``missing`` for a
-    row that points to nothing. ``tokens`` is the text alone, by ``rule``; ``wrapper_tokens`` is what the XML around it
-    adds.
-    ``dropped`` says why assembly would leave the item out (None: it is sent); ``pieces`` add up to ``tokens``.
-    """
-
-    ordinal: int
-    kind: str
-    item_id: str
-    message_id: int | None
-    summary_id: str | None
-    depth: int | None
-    tokens: int
-    rule: str
-    wrapper_tokens: int
-    preview: str
-    created_at: str | None
-    in_tail: bool = False
-    dropped: str | None = None
-    covered_by: tuple[str, ...] = ()
-    anomalies: tuple[str, ...] = ()
-    noise: str | None = None
-    pieces: tuple[Piece, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The context of one conversation, every stored row in order.
-
-    ``window`` and ``compact_at`` are the budget line, or None where none is set. ``notes`` are values that could not be
-    read as declared.
-    """
-
-    conversation_id: int
-    items: tuple[Item, ...]
-    fresh_tail: int
-    window: int | None
-    compact_at: float
-    zone: str
-    focus_brief: str | None
-    notes: tuple[Note, ...] = field(default=())
-
-    @property
-    def sent(self) -> tuple[Item, ...]:
-        """The items the model would get."""
-        return tuple(item for item in self.items if item.dropped is None)
-
-    @property
-    def content_tokens(self) -> int:
-        """Tokens of the texts that are sent, wrappers left out."""
-        return sum(item.tokens for item in self.sent)
-
-    @property
-    def wrapper_tokens(self) -> int:
-        """Tokens that the XML around summaries and the focus brief adds."""
-        return sum(item.wrapper_tokens for item in self.sent)
-
-    @property
-    def total_tokens(self) -> int:
-        """Tokens of all that is sent, wrappers included."""
-        return self.content_tokens + self.wrapper_tokens
 
 
 def assemble(
@@ -138,43 +64,6 @@ def assemble(
     )
 
 
-def summary_xml(summary: Summary, sources: Sequence[str], zone: times.Zone) -> str:
-    """A summary as the model reads it: the plugin's XML, its text escaped, times local without a zone."""
-    attributes = [
-        f'id="{_attribute(summary.summary_id)}"',
-        f'kind="{_attribute(summary.kind)}"',
-        f'depth="{summary.depth}"',
-        f'descendant_count="{summary.descendant_count or 0}"',
-        'trust="untrusted"',
-    ]
-    for name, moment in (("earliest_at", summary.earliest_at), ("latest_at", summary.latest_at)):
-        local = zone.attribute(moment)
-        if local:
-            attributes.append(f'{name}="{local}"')
-    lines = [f"<summary {' '.join(attributes)}>"]
-    if summary.kind != "leaf" and sources:
-        references = [f'    <summary_ref id="{_attribute(source)}" />' for source in sources]
-        lines += ["  <parents>", *references, "  </parents>"]
-    return "\n".join([*lines, "  <content>", _escape(summary.content), "  </content>", "</summary>"])
-
-
-def brief_xml(brief: FocusBrief, zone: times.Zone) -> str:
-    """A focus brief as the model reads it."""
-    attributes = [
-        f'id="{_attribute(brief.brief_id)}"',
-        f'prompt="{_attribute(brief.prompt)}"',
-        f'token_count="{brief.token_count or 0}"',
-        f'target_tokens="{brief.target_tokens or 0}"',
-        f'created_at="{zone.attribute(brief.created_at) or ""}"',
-    ]
-    covered = zone.attribute(brief.covered_latest_at)
-    if covered:
-        attributes.append(f'covered_latest_at="{covered}"')
-    if brief.covered_message_seq is not None:
-        attributes.append(f'covered_message_seq="{brief.covered_message_seq}"')
-    return f"<focus_brief {' '.join(attributes)}>\n  <content>\n{brief.content}\n  </content>\n</focus_brief>"
-
-
 def _summary_item(
     row: ContextItem, one: Summary, sources: Sequence[str], zone: times.Zone, covered: dict[str, list[str]]
 ) -> Item:
@@ -193,7 +82,7 @@ def _summary_item(
         depth=one.depth,
         tokens=count,
         rule="stored" if stored_count is not None else "estimated",
-        wrapper_tokens=tokens.plugin_tokens(summary_xml(one, sources, zone)) - text_tokens,
+        wrapper_tokens=tokens.plugin_tokens(xml.summary(one, sources, zone)) - text_tokens,
         preview=preview(one.content),
         created_at=one.created_at,
         covered_by=tuple(covered.get(one.summary_id, ())),
@@ -344,7 +233,7 @@ def _overlay_focus(
         depth=None,
         tokens=count,
         rule="stored" if brief.token_count and brief.token_count > 0 else "estimated",
-        wrapper_tokens=tokens.plugin_tokens(brief_xml(brief, zone)) - text_tokens,
+        wrapper_tokens=tokens.plugin_tokens(xml.brief(brief, zone)) - text_tokens,
         preview=preview(brief.content),
         created_at=brief.created_at,
     )
@@ -414,11 +303,3 @@ def _classify(items: list[Item]) -> list[Item]:
             )
         classified.append(replace(item, pieces=pieces))
     return classified
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _attribute(text: str) -> str:
-    return _escape(text).replace('"', "&quot;")

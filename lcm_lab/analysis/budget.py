@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lcm_lab import tokens
-from lcm_lab.analysis.assembly import Context, Item
+from lcm_lab.analysis.context import Context, Item
 
 LEAVES_OUT: Final = "the system prompt, tool schemas, injected files and what the provider adds to each message"
 WRAPPER: Final = "XML wrapper"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from lcm_lab.analysis.assembly import Item
+    from lcm_lab.analysis.context import Item
 
 HEARTBEAT: Final = "heartbeat"
 _ASKS: Final = re.compile(r"\bread\b[^\n]{0,80}\bHEARTBEAT\.md\b", re.IGNORECASE)

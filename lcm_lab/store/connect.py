@@ -196,11 +196,15 @@ class StoreFile:
         connection: sqlite3.Connection | None = None
         try:
             connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-            connection.execute("PRAGMA query_only=ON")
             connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("PRAGMA temp_store=MEMORY")
             connection.create_function("lcm_tokens", 1, _tokens, deterministic=True)
             connection.execute("BEGIN")
-            return look(Reader(connection, self._find_schema(connection), live=not immutable))
+            found = self._find_schema(connection)
+            for statement in found.stand_ins():
+                connection.execute(statement)
+            connection.execute("PRAGMA query_only=ON")
+            return look(Reader(connection, found, live=not immutable))
         except sqlite3.Error as error:
             raise self._explain(error) from error
         finally:

@@ -11,8 +11,6 @@ from lcm_lab.store.text import estimate, octets, payload_estimate, valid_count
 
 def parts_estimate(schema: Schema, message: str) -> str:
     """SQL: tokens of all parts of the message whose id is ``message``; 0 without parts."""
-    if not schema.has("message_parts"):
-        return "0"
 
     def column(name: str) -> str:
         return schema.column("message_parts", name, alias="mp")

@@ -4,12 +4,19 @@ Reads what the question needs: counts come from indexes, token totals from one p
 """
 
 from dataclasses import dataclass
-from typing import Any
+from statistics import median
+from typing import Any, Final
 
 from lcm_lab import times
 from lcm_lab.store import measure
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.rows import Conversation, load
+
+OUTLIER: Final = 10
+"""A conversation with this many times the median's tokens stands out."""
+
+_ENOUGH: Final = 8
+"""Below this many conversations a median says little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +55,15 @@ class StoreTotals:
     free_pages: int
 
 
-def conversations(reader: Reader) -> list[Conversation]:
-    """All conversations, the one that changed last first (by parsed time, not by text)."""
-    found = load(reader, Conversation, "")
+def conversations(reader: Reader, conversation_id: int | None = None) -> list[Conversation]:
+    """All conversations, the one that changed last first (by parsed time, not by text); or the one with this id."""
+    if conversation_id is not None:
+        return load(reader, Conversation, "WHERE t.conversation_id = ?", (conversation_id,))
     return sorted(
-        found, key=lambda one: (_moment(one.updated_at) or _moment(one.created_at), one.conversation_id), reverse=True
+        load(reader, Conversation, ""),
+        key=lambda one: (_moment(one.updated_at) or _moment(one.created_at), one.conversation_id),
+        reverse=True,
     )
-
-
-def conversation(reader: Reader, conversation_id: int) -> Conversation | None:
-    """The conversation with this id; None where there is none."""
-    found = load(reader, Conversation, "WHERE t.conversation_id = ?", (conversation_id,))
-    return found[0] if found else None
 
 
 def with_totals(reader: Reader, page: list[Conversation]) -> list[ConversationTotals]:
@@ -99,9 +103,24 @@ def with_totals(reader: Reader, page: list[Conversation]) -> list[ConversationTo
     return totals
 
 
+def outliers(totals: list[ConversationTotals]) -> frozenset[int]:
+    """Conversations that hold over ten times the median's tokens; none where there are too few to say."""
+    sizes = [one.message_tokens for one in totals if one.message_tokens]
+    if len(sizes) < _ENOUGH:
+        return frozenset()
+    limit = OUTLIER * median(sizes)
+    return frozenset(one.conversation.conversation_id for one in totals if one.message_tokens > limit)
+
+
+def counts(reader: Reader, ids: list[int]) -> dict[int, tuple[int, int]]:
+    """(summaries, large files) of each of these conversations."""
+    summaries = _by_conversation(reader, "summaries", "count(*)", ids)
+    files = _by_conversation(reader, "large_files", "count(*)", ids)
+    return {one: (summaries.get(one, (0,))[0], files.get(one, (0,))[0]) for one in ids}
+
+
 def store_totals(reader: Reader) -> StoreTotals:
     """The whole store in numbers, from one pass over its messages."""
-    has = reader.schema.has
     counts = {
         table: reader.value(f'SELECT count(*) FROM "{table}"') for table in reader.schema.tables if _counted(table)
     }
@@ -111,11 +130,10 @@ def store_totals(reader: Reader) -> StoreTotals:
     _, tokens, estimated, last, size, first = message_row
     depths: dict[int, int] = {}
     summary_tokens = 0
-    if has("summaries"):
-        columns = f"t.depth, count(*), sum({measure.summary_tokens('t')})"
-        for depth, nodes, node_tokens in reader.rows(f"SELECT {columns} FROM summaries t GROUP BY t.depth"):
-            depths[depth if isinstance(depth, int) else -1] = nodes
-            summary_tokens += node_tokens or 0
+    columns = f"t.depth, count(*), sum({measure.summary_tokens('t')})"
+    for depth, nodes, node_tokens in reader.rows(f"SELECT {columns} FROM summaries t GROUP BY t.depth"):
+        depths[depth if isinstance(depth, int) else -1] = nodes
+        summary_tokens += node_tokens or 0
     active = sum(one.state == "active" for one in load(reader, Conversation, ""))
     return StoreTotals(
         rows=counts,
@@ -157,8 +175,6 @@ def _message_columns(reader: Reader) -> str:
 
 
 def _by_conversation(reader: Reader, table: str, columns: str, ids: list[int]) -> dict[int, tuple[Any, ...]]:
-    if not reader.schema.has(table, "conversation_id"):
-        return {}
     marks = ",".join("?" * len(ids))
     sql = (
         f'SELECT t.conversation_id, {columns} FROM "{table}" t WHERE t.conversation_id IN ({marks}) '
@@ -169,8 +185,6 @@ def _by_conversation(reader: Reader, table: str, columns: str, ids: list[int]) -
 
 def _context_tokens(reader: Reader, ids: list[int]) -> dict[int, tuple[int, int]]:
     """Items and tokens in context, dangling items counted as items of 0 tokens."""
-    if not (reader.schema.has("context_items") and reader.schema.has("summaries")):
-        return {}
     marks = ",".join("?" * len(ids))
     sql = f"""
         SELECT c.conversation_id, count(*),

@@ -210,12 +210,14 @@ def load(reader: Reader, row: type[R], tail: str, parameters: tuple[Any, ...] = 
 
 
 def stream(reader: Reader, row: type[R], tail: str, parameters: tuple[Any, ...] = ()) -> Iterator[R]:
-    """As :func:`load`, one by one; nothing where the store has no such table."""
-    if not reader.schema.has(row.TABLE):
-        return
-    columns = ", ".join(reader.schema.column(row.TABLE, name, alias="t") for name in _wanted(row))
-    sql = f'SELECT {columns} FROM "{row.TABLE}" AS t {tail}'
+    """As :func:`load`, one by one."""
+    sql = f'SELECT {select_list(reader, row)} FROM "{row.TABLE}" AS t {tail}'
     yield from typed(reader, row, reader.rows(sql, parameters))
+
+
+def select_list(reader: Reader, row: type[Row]) -> str:
+    """SQL: the columns of a row in field order, from its table under the alias ``t``; NULL where the store has none."""
+    return ", ".join(reader.schema.column(row.TABLE, name, alias="t") for name in _wanted(row))
 
 
 def typed(reader: Reader, row: type[R], values: Iterable[tuple[Any, ...]]) -> Iterator[R]:

@@ -1,0 +1,40 @@
+"""Where things are on this machine: the demo store, and the notebooks to work in."""
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).resolve().parent
+
+
+def demo_store() -> Path:
+    """The demo store; built on first use, and again when the text it is made from has changed."""
+    from platformdirs import user_cache_path
+
+    from lcm_lab.data import demo_store as builder
+
+    # A folder for each version of the text: a newer lcm-lab builds beside what somebody may have worked on.
+    return builder.build(user_cache_path("lcm-lab") / f"demo-{builder.content_version()[:10]}")
+
+
+def is_checkout() -> bool:
+    """Whether this package runs from a checkout, where the notebooks are the ones under version control."""
+    return (HERE.parent / "pyproject.toml").is_file() and (HERE / "notebooks").is_symlink()
+
+
+def notebooks() -> Path:
+    """The folder of notebooks to open: the checkout's own, else a working copy that keeps what the user changed.
+
+    From a wheel each notebook is copied once into the user's documents folder for lcm-lab; an existing one is left.
+    """
+    shipped = (HERE / "notebooks").resolve()
+    if is_checkout():
+        return shipped
+    from platformdirs import user_documents_path
+
+    folder = user_documents_path() / "lcm-lab-notebooks"
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in sorted(shipped.glob("*.ipynb")):
+        if not (folder / one.name).exists():
+            shutil.copyfile(one, folder / one.name)
+    return folder

@@ -23,7 +23,7 @@ format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .
 
 docs: .venv/dev.stamp
-	$(BIN)/python -m docs.generate
+	$(BIN)/python -m lcm_lab.cli.reference > docs/cli.md
 
 bench: .venv/dev.stamp
 	$(BIN)/python -m tests.benchmarks $(ARGS)

@@ -56,17 +56,18 @@ def open(  # noqa: A001  (the name users expect: lcm_lab.open)
 ) -> "Lab":
     """A Lab on the store at ``path``, on the store of this machine without one, or on the demo store.
 
-    ``tz`` names the zone all times are shown in; the machine's own without one.
+    ``tz`` names the zone all times are shown in; without it ``LCM_LAB_TZ`` does, else it is the machine's own.
 
     Raises:
         UnknownZone: no such zone. StoreMissing, NotAStore: nothing to open at the path.
     """
+    zone = times.zone(tz or os.environ.get("LCM_LAB_TZ"))
     if demo:
         from lcm_lab import places
 
-        return Lab(StoreFile(places.demo_store()), times.zone(tz), chosen_by="the demo store")
+        return Lab(StoreFile(places.demo_store()), zone, chosen_by="the demo store")
     found, by = store_path(path)
-    return Lab(StoreFile(found), times.zone(tz), chosen_by=by)
+    return Lab(StoreFile(found), zone, chosen_by=by)
 
 
 class Lab:
@@ -250,10 +251,7 @@ class Lab:
         """What is wrong or suspicious, in the whole store or in one conversation."""
         from lcm_lab.analysis import health
 
-        return self._on(
-            conversation_id,
-            lambda reader: health.check(reader, conversation_id, store=self.store.path, progress=progress),
-        )
+        return health.check_store(self.store, conversation_id, progress=progress)
 
     def compression(self, conversation_id: int | None = None) -> "Compression":
         """What each summary saves against its sources; negative where it is larger than they are."""

@@ -65,7 +65,8 @@ def run() -> None:
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
     try:
-        cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.ClickException as error:

@@ -31,9 +31,11 @@ class Settings:
     @property
     def zone(self) -> "Zone":
         """The zone times are shown in."""
+        import os
+
         from lcm_lab import times
 
-        return times.zone(self.tz)
+        return times.zone(self.tz or os.environ.get("LCM_LAB_TZ"))
 
     def show(self, result: Any) -> None:
         """Print a result: as JSON where asked for, else as tables, through a pager where a person looks."""

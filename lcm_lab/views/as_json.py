@@ -220,13 +220,24 @@ def _store_budget(result: Any) -> dict[str, Any]:
 
 
 def _dag(result: Any) -> dict[str, Any]:
+    rows = [
+        {
+            **plain(node),
+            "label": node.label,
+            "sources": result.sources(key),
+            "derived": result.derived(key),
+            "problems": result.problems.get(key, ()),
+        }
+        for key, node in result.nodes.items()
+    ]
     return {
         "conversation_id": result.conversation_id,
-        "rows": result.node_rows(),
+        "rows": rows,
         "next": None,
         "roots": result.roots,
         "cycles": result.cycles,
-        "estimator": _rule(),
+        "coverage": result.coverage,
+        "estimator": result.estimator,
     }
 
 

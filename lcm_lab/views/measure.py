@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from lcm_lab.analysis.budget import LEAVES_OUT, Budget
 from lcm_lab.analysis.context import Context
+from lcm_lab.analysis.health.finding import some
 from lcm_lab.results import StoreBudget
 from lcm_lab.times import Zone
 from lcm_lab.views.browse import RULE
@@ -126,7 +127,8 @@ def store_budget(result: StoreBudget, zone: Zone) -> list[Table]:  # noqa: ARG00
         "",
     ]
     notes = [
-        f"{result.conversations:,} conversations: {result.stored_tokens:,} tokens stored, {result.context_tokens:,} in contexts.",
+        f"{result.conversations:,} conversations.",
+        f"Tokens of messages stored: {result.stored_tokens:,}; in contexts: {result.context_tokens:,}.",
         f"{RULE} Not in these numbers: XML around summaries ('lcm-lab budget CONV' has it), {LEAVES_OUT}.",
     ]
     tones = ["warning" if row[-1] else "" for row in rows]
@@ -135,69 +137,78 @@ def store_budget(result: StoreBudget, zone: Zone) -> list[Table]:  # noqa: ARG00
     ]
 
 
-def dag(result: "Dag", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
+def dag(result: "Dag", zone: Zone) -> list[Table]:
     """The DAG as a tree, condensed summaries above what they were made from."""
-    rows = [
-        (f"{'  ' * one.indent}{one.marker} {one.summary_id}", f"[{one.label}, {one.tokens:,}t]", one.preview)
-        for one in result.tree_rows()
+    rows, tones = [], []
+    for one in result.tree_rows():
+        marks = [one.note, "in context" if one.in_context else "", *result.problems.get(one.summary_id, ())]
+        kind = f"[{one.label}, {one.tokens:,}t]"
+        marked = "; ".join(mark for mark in marks if mark)
+        rows.append((f"{'  ' * one.indent}{one.marker} {one.summary_id}", kind, one.preview, marked))
+        tones.append("warning" if one.summary_id in result.problems else "")
+    cover = result.coverage
+    notes = [
+        f"Marks: > closed, v open, - made from no summary. Kinds: leaf or dN, tokens: {result.estimator}.",
+        f"Messages: {cover.messages:,}; covered by a summary: {cover.by_any:,}; by one in context: {cover.by_context:,}.",
+        *(f"Cycle: {' -> '.join(one)}" for one in result.cycles),
     ]
-    return [
-        make(
-            f"Summary DAG of conversation {result.conversation_id}",
-            ["summary", "kind, tokens", "begins"],
-            rows,
-            notes=result.remarks(),
-        )
-    ]
+    if not rows:
+        notes = [
+            "No summaries: the plugin has not compacted this conversation yet.",
+            "If you expected some, look for another conversation of the same session key: lcm-lab conversations.",
+        ]
+    title = f"Summary DAG of conversation {result.conversation_id} ({zone.name}): {len(result.nodes):,} summaries"
+    return [make(title, ["summary", "kind, tokens", "begins", "marks"], rows, tones=tones, notes=notes)]
 
 
 def compression(result: "Compression", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
     """What each depth saves against its sources."""
     rows = [
         (
-            one.label,
+            f"d{one.depth}",
             one.summaries,
             one.source_tokens,
             one.tokens,
             one.saving,
             DASH if one.ratio is None else f"{one.ratio:.2f}",
+            one.flagged,
+            one.unknown,
         )
-        for one in result.depths
+        for one in result.by_depth
     ]
-    heads: list[Column | str] = ["depth", "summaries", "source tokens", "tokens", "saved tokens", "tokens / source"]
+    heads: list[Column | str] = [
+        "depth",
+        *(Column(name, right=True) for name in ("summaries", "source tokens", "tokens", "saved tokens")),
+        *(Column(name, right=True) for name in ("tokens / source", "not smaller", "source unknown")),
+    ]
     return [make("Compression by depth", heads, rows, notes=[f"Tokens: {result.estimator}."])]
 
 
 def report(result: "Report", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
     """Findings, worst first."""
-    order = {"error": 0, "warning": 1, "info": 2}
-    found = sorted(result.findings, key=lambda one: (order[one.severity], one.conversation_id or 0, one.code))
     rows = [
         (
             one.severity,
             one.code,
-            one.conversation_id if one.conversation_id is None else str(one.conversation_id),
-            f"{one.table} {', '.join(one.ids[:5])}{f' and {len(one.ids) - 5} more' if len(one.ids) > 5 else ''}",
+            None if one.conversation_id is None else str(one.conversation_id),
+            f"{one.table} {some(one.ids)}",
             one.message,
             one.advice,
         )
-        for one in found
+        for one in result.findings
     ]
     heads: list[Column | str] = [
         "severity",
         "code",
         Column("conv_id", right=True),
-        Column("rows", wrap=True),
-        Column("finding", wrap=True),
-        Column("what to do", wrap=True),
+        *(Column(name, wrap=True) for name in ("rows", "finding", "what to do")),
     ]
-    counts = ", ".join(f"{count} {severity}" for severity, count in result.counts.items())
-    notes = [f"Not counted as broken: {one}" for one in result.quoted_lines()] + [
-        f"Not checked: {one}" for one in result.skipped_lines()
-    ]
-    return [
-        make(f"Health of {result.scope}: {counts}", heads, rows, tones=[one.severity for one in found], notes=notes)
-    ]
+    notes = [f"Not broken: {one.summary_id} {one.reason}" for one in result.quoted]
+    notes += [f"Not checked: {one.rule}: {one.reason}" for one in result.skipped]
+    plural = {"error": "errors", "warning": "warnings", "info": "for information"}
+    said = ", ".join(f"{number} {plural[severity]}" for severity, number in result.counts.items())
+    tones = [one.severity for one in result.findings]
+    return [make(f"Health of {result.scope}: {said}", heads, rows, tones=tones, notes=notes)]
 
 
 def export(result: "ExportReport", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)

@@ -22,7 +22,7 @@ KINDS: Final = {
     ("lcm_lab.analysis.budget", "Budget"): "measure:budget",
     ("lcm_lab.analysis.dag", "Dag"): "measure:dag",
     ("lcm_lab.analysis.compression", "Compression"): "measure:compression",
-    ("lcm_lab.analysis.health.report", "Report"): "measure:report",
+    ("lcm_lab.analysis.health.finding", "Report"): "measure:report",
     ("lcm_lab.analysis.export", "ExportReport"): "measure:export",
 }
 """The function that turns a result into tables, by the result's type; modules are imported when one is shown."""

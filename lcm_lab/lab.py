@@ -4,16 +4,16 @@ Opening one touches nothing; each method is one consistent look at the store, an
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lcm_lab import times
 from lcm_lab.errors import NotFound
-from lcm_lab.results import AgentList, Briefs, Files, Info, SessionList, StoreBudget, SummaryView
+from lcm_lab.results import AgentList, Briefs, Duplicates, Files, Info, Largest, SessionList, StoreBudget, SummaryView
 from lcm_lab.store import context as stored_context
+from lcm_lab.store import largest, overview, payloads, search
 from lcm_lab.store import messages as stored_messages
-from lcm_lab.store import overview, payloads, search
 from lcm_lab.store import summaries as stored_summaries
 from lcm_lab.store.connect import Reader, StoreFile
 from lcm_lab.store.page import Page, slice_page
@@ -68,6 +68,13 @@ def open(  # noqa: A001  (the name users expect: lcm_lab.open)
         return Lab(StoreFile(places.demo_store()), zone, chosen_by="the demo store")
     found, by = store_path(path)
     return Lab(StoreFile(found), zone, chosen_by=by)
+
+
+def notebook(path: str | os.PathLike[str] = "") -> "Lab":
+    """The Lab a notebook works on: the store at ``path``, else the one ``LCM_LAB_DB`` names, else the demo store."""
+    if str(path).strip() or os.environ.get("LCM_LAB_DB", "").strip():
+        return open(path)
+    return open(demo=True)
 
 
 class Lab:
@@ -125,6 +132,23 @@ class Lab:
             return Page(tuple(overview.with_totals(reader, list(page.rows))), page.next, page.total)
 
         return self.store.read(look)
+
+    def latest(self) -> int:
+        """The conversation that changed last.
+
+        Raises:
+            NotFound: the store holds no conversation.
+        """
+        return _first(one.conversation.conversation_id for one in self.conversations(limit=1).rows)
+
+    def deepest(self) -> int:
+        """The conversation with the deepest summaries, the one with more of them of equals.
+
+        Raises:
+            NotFound: the store holds no conversation.
+        """
+        order = sorted(self.conversations(limit=0).rows, key=lambda one: (-(one.max_depth or 0), -one.summaries))
+        return _first(one.conversation.conversation_id for one in order)
 
     def conversation(self, conversation_id: int) -> "Conversation":
         """One conversation's own row."""
@@ -253,6 +277,18 @@ class Lab:
 
         return health.check_store(self.store, conversation_id, progress=progress)
 
+    def duplicates(self, conversation_id: int) -> Duplicates:
+        """Messages of a conversation that are stored more than once, and what the copies cost."""
+        from lcm_lab.analysis import health
+
+        found = self._on(conversation_id, lambda reader: health.duplicates_in(reader, conversation_id))
+        return Duplicates(conversation_id, tuple(found))
+
+    def largest(self, conversation_id: int | None = None, *, top: int = 20) -> Largest:
+        """The largest messages and summaries by tokens, of a conversation or of the store."""
+        found = self._on(conversation_id, lambda reader: largest.largest(reader, conversation_id, top=top))
+        return Largest(conversation_id, tuple(found))
+
     def compression(self, conversation_id: int | None = None) -> "Compression":
         """What each summary saves against its sources; negative where it is larger than they are."""
         from lcm_lab.analysis import compression
@@ -316,6 +352,12 @@ def _store_budget(reader: Reader, top: int, zone: str) -> StoreBudget:
         context_tokens=sum(one.context_tokens for one in totals),
         zone=zone,
     )
+
+
+def _first(ids: Iterator[int]) -> int:
+    for one in ids:
+        return one
+    raise NotFound("This store holds no conversation yet; the plugin writes one at its first turn.")
 
 
 def _display_in_notebooks(zone: times.Zone) -> None:

@@ -10,9 +10,11 @@ from lcm_lab.store.summaries import Node
 
 if TYPE_CHECKING:
     from lcm_lab.analysis.focus import BriefView
+    from lcm_lab.analysis.health import Duplicate
     from lcm_lab.sessions.discover import SessionFile
     from lcm_lab.sessions.match import Match
     from lcm_lab.sessions.state import Agent
+    from lcm_lab.store.largest import LargeItem
     from lcm_lab.store.messages import MessageView
 
 
@@ -60,6 +62,27 @@ class Briefs:
 
     conversation_id: int
     rows: "tuple[BriefView, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """Repetitions among the messages of a conversation; nothing is ever removed because of them."""
+
+    conversation_id: int
+    rows: "tuple[Duplicate, ...]"
+
+    @property
+    def wasted_tokens(self) -> int:
+        """Tokens of all copies."""
+        return sum(one.wasted_tokens for one in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """The largest messages and summaries, largest first."""
+
+    conversation_id: int | None
+    rows: "tuple[LargeItem, ...]"
 
 
 @dataclass(frozen=True, slots=True)

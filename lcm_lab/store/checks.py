@@ -1,4 +1,4 @@
-"""What the health checks read about structure: places, edges, links, owners and the rows that point nowhere.
+"""What the health checks read about structure: conversations, places, edges, links and their owners.
 
 Everything here is a SELECT that returns typed rows; what a row means is decided in ``analysis.health``. The invariant:
 no function reads a body, and those that take a conversation touch only its rows where the store's indexes allow it.
@@ -9,39 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lcm_lab.store import rows
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.messages import batches, marks
-from lcm_lab.store.schema import SERVICE_TABLES, quote
 
 WHITE: Final = "char(9,10,11,12,13,32,133,160,8232,8233,8239,12288,65279)"
 """SQL: the characters that leave a text blank."""
-
-_POINTERS: Final = frozenset(
-    {
-        ("context_items", "message_id"),
-        ("context_items", "summary_id"),
-        ("summary_messages", "summary_id"),
-        ("summary_messages", "message_id"),
-        ("summary_parents", "summary_id"),
-        ("summary_parents", "parent_summary_id"),
-    }
-)
-"""References whose dangling ends have rules of their own (C3, C4, L1, L3)."""
-
-_KEYS: Final = {
-    row.TABLE: row.KEY
-    for row in (
-        rows.Conversation,
-        rows.Message,
-        rows.Part,
-        rows.Summary,
-        rows.ContextItem,
-        rows.LargeFile,
-        rows.FocusBrief,
-        rows.FocusSource,
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +73,6 @@ class LinkFact:
     def key(self) -> str:
         """``summary->message``."""
         return f"{self.summary_id}->{self.message_id}"
-
-
-@dataclass(frozen=True, slots=True)
-class Orphans:
-    """Rows of ``table`` whose ``column`` names a row of ``parent`` that does not exist."""
-
-    table: str
-    column: str
-    parent: str
-    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +186,16 @@ def lost_edges(reader: Reader) -> list[EdgeFact]:
     return [EdgeFact(*row) for row in reader.rows(sql)]
 
 
+def all_edges(reader: Reader) -> list[EdgeFact]:
+    """Every edge of the store of which an end is there."""
+    sql = """
+        SELECT e.summary_id, e.parent_summary_id, e.ordinal, s.conversation_id, p.conversation_id
+        FROM summary_parents e LEFT JOIN summaries s ON s.summary_id = e.summary_id
+        LEFT JOIN summaries p ON p.summary_id = e.parent_summary_id
+        WHERE s.summary_id IS NOT NULL OR p.summary_id IS NOT NULL"""
+    return [EdgeFact(*row) for row in reader.rows(sql)]
+
+
 def lost_links(reader: Reader) -> list[LinkFact]:
     """Links of which neither the summary nor the message is there."""
     sql = """
@@ -231,19 +203,6 @@ def lost_links(reader: Reader) -> list[LinkFact]:
         WHERE NOT EXISTS (SELECT 1 FROM summaries s WHERE s.summary_id = l.summary_id)
           AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.message_id = l.message_id)"""
     return [LinkFact(*row) for row in reader.rows(sql)]
-
-
-def orphans(reader: Reader) -> Iterator[Orphans]:
-    """Rows whose owner is missing, for each declared or known reference that no rule of its own looks at."""
-    for table, column, parent, parent_column in _references(reader):
-        key = " || ':' || ".join(f"t.{quote(name)}" for name in _KEYS.get(table, ("rowid",)))
-        sql = (
-            f"SELECT {key} FROM {quote(table)} t WHERE t.{quote(column)} IS NOT NULL AND NOT EXISTS "
-            f"(SELECT 1 FROM {quote(parent)} p WHERE p.{quote(parent_column)} = t.{quote(column)})"
-        )
-        ids = tuple(str(row[0]) for row in reader.rows(sql))
-        if ids:
-            yield Orphans(table, column, parent, ids)
 
 
 def blank_messages(reader: Reader, ids: Iterable[int]) -> set[int]:
@@ -267,12 +226,6 @@ def file_owners(reader: Reader, ids: Iterable[str]) -> dict[str, int]:
             f"SELECT file_id, conversation_id FROM large_files WHERE file_id IN ({marks(batch)})", tuple(batch)
         )
     }
-
-
-def payloads(reader: Reader, conversation_id: int) -> list[tuple[str, str]]:
-    """(file id, path as stored) of the large files of a conversation."""
-    sql = "SELECT file_id, storage_uri FROM large_files WHERE conversation_id = ? ORDER BY file_id"
-    return [(str(row[0]), str(row[1] or "")) for row in reader.rows(sql, (conversation_id,))]
 
 
 def existing_summaries(reader: Reader, ids: Iterable[str]) -> set[str]:
@@ -300,16 +253,6 @@ def maintenance(reader: Reader, conversation_id: int) -> list[Maintenance]:
     ]
 
 
-def quick_check(reader: Reader) -> list[str]:
-    """What SQLite's own quick check says; empty when all is well. Reads the whole file."""
-    return [str(row[0]) for row in reader.rows("PRAGMA quick_check(100)") if row[0] != "ok"]
-
-
-def size(reader: Reader) -> int:
-    """The store's size in bytes, from its page count."""
-    return int(reader.value("PRAGMA page_count")) * int(reader.value("PRAGMA page_size"))
-
-
 def broken_numbers(reader: Reader, conversation_id: int) -> dict[str, str]:
     """Summaries of a conversation that hold something else than a whole number in a count, with which column."""
     names = ("depth", "descendant_count", "descendant_token_count", "source_message_token_count")
@@ -320,22 +263,3 @@ def broken_numbers(reader: Reader, conversation_id: int) -> dict[str, str]:
     ]
     sql = f"SELECT t.summary_id, trim({' || '.join(tests)}) FROM summaries t WHERE t.conversation_id = ?"
     return {row[0]: row[1] for row in reader.rows(sql, (conversation_id,)) if row[1]}
-
-
-def _references(reader: Reader) -> list[tuple[str, str, str, str]]:
-    has = reader.schema.has
-    found: dict[tuple[str, str], tuple[str, str]] = {}
-    for table in reader.schema.tables:
-        for row in reader.all('SELECT id, seq, "table", "from", "to" FROM pragma_foreign_key_list(?)', (table,)):
-            found[table, row[3]] = (row[2], row[4] or row[3])
-    for table in reader.schema.tables:
-        known = table in SERVICE_TABLES or table in _KEYS
-        if known and table != "conversations" and has(table, "conversation_id"):
-            found.setdefault((table, "conversation_id"), ("conversations", "conversation_id"))
-    if has("message_parts", "message_id"):
-        found.setdefault(("message_parts", "message_id"), ("messages", "message_id"))
-    return [
-        (table, column, parent, parent_column)
-        for (table, column), (parent, parent_column) in found.items()
-        if (table, column) not in _POINTERS and has(table, column) and has(parent, parent_column)
-    ]

@@ -14,7 +14,7 @@ from typing import Final
 from lcm_lab.store.checks import WHITE
 from lcm_lab.store.connect import Reader
 
-SUMMARY_TABLES: Final = ("summaries_fts", "summaries_fts_cjk")
+_SECOND_FORMAT: Final = b"\xff\x00\x00\x01"
 _WORD: Final = re.compile(r"(?<![^\s(])[a-z0-9]{4,20}(?=[\s.,;:!?)])", re.ASCII | re.IGNORECASE)
 """Words every tokenizer of the store keeps whole: plain letters and digits between white space."""
 
@@ -86,14 +86,24 @@ def rows_of_no_message(reader: Reader) -> list[int]:
     return [row[0] for row in reader.rows(sql)]
 
 
-def missing_pages(reader: Reader, table: str) -> int:
-    """How many pages of a full-text index are not there: its two head records, and each leaf that its list names."""
+def missing_pages(reader: Reader, table: str, *, every: bool = True) -> int:
+    """How many pages of a full-text index are not there: of its two head records and the leaves of its segments.
+
+    Counting ``every`` leaf reads the whole index; otherwise the first and the last leaf of each segment stand for all.
+    """
     heads = 2 - int(reader.value(f'SELECT count(*) FROM "{table}_data" WHERE id IN (1, 10)'))
-    # A leaf page's row id is its segment number and its page number; the lowest bit of pgno is a flag.
-    sql = f"""
-        SELECT count(*) FROM "{table}_idx" i
-        WHERE NOT EXISTS (SELECT 1 FROM "{table}_data" d WHERE d.id = (i.segid << 37) + (i.pgno >> 1))"""
-    return heads + int(reader.value(sql))
+    structure = reader.value(f'SELECT block FROM "{table}_data" WHERE id = 10')
+    missing = heads
+    for segment, first, last in _segments(structure) if isinstance(structure, bytes) else ():
+        # A leaf page's row id is its segment number, shifted, and its page number.
+        low = segment << 37
+        if every:
+            sql = f'SELECT count(*) FROM "{table}_data" WHERE id BETWEEN ? AND ?'
+            missing += max(last - first + 1 - int(reader.value(sql, (low + first, low + last))), 0)
+        else:
+            sql = f'SELECT count(*) FROM "{table}_data" WHERE id IN (?, ?)'
+            missing += len({first, last}) - int(reader.value(sql, (low + first, low + last)))
+    return missing
 
 
 def finds(reader: Reader, table: str) -> bool | None:
@@ -108,7 +118,8 @@ def finds(reader: Reader, table: str) -> bool | None:
         words = _WORD.findall(str(text or ""))
         if words:
             match = f'SELECT 1 FROM "{table}" WHERE "{table}" MATCH ? AND rowid = ?'
-            return reader.value(match, (f'"{words[0]}"', key)) is not None
+            # A long word is a rare one, so the engine has little to read.
+            return reader.value(match, (f'"{max(words, key=len)}"', key)) is not None
     reader.value(f'SELECT 1 FROM "{table}" WHERE "{table}" MATCH ? LIMIT 1', ('"probe"',))
     return None
 
@@ -116,3 +127,36 @@ def finds(reader: Reader, table: str) -> bool | None:
 def declaration(reader: Reader, table: str) -> str:
     """The SQL that made a full-text table."""
     return str(reader.value("SELECT sql FROM sqlite_master WHERE name = ?", (table,)) or "")
+
+
+def _segments(structure: bytes) -> list[tuple[int, int, int]]:
+    """(segment, first leaf, last leaf) from the structure record of an index; none where it cannot be read."""
+    newer = structure[4:8] == _SECOND_FORMAT
+    numbers = _varints(structure[8:] if newer else structure[4:])
+    found = []
+    try:
+        levels, _, _ = next(numbers), next(numbers), next(numbers)
+        for _ in range(levels):
+            _, segments = next(numbers), next(numbers)
+            for _ in range(segments):
+                found.append((next(numbers), next(numbers), next(numbers)))
+                for _ in range(5 if newer else 0):
+                    next(numbers)
+    except StopIteration:
+        return []
+    return [one for one in found if 0 < one[1] <= one[2]]
+
+
+def _varints(raw: bytes) -> Iterator[int]:
+    """SQLite's variable-length numbers: seven bits a byte, the high bit says that more follow; the ninth has eight."""
+    number = used = 0
+    for byte in raw:
+        used += 1
+        if used == 9:
+            yield number << 8 | byte
+        elif byte & 0x80:
+            number = number << 7 | byte & 0x7F
+            continue
+        else:
+            yield number << 7 | byte
+        number = used = 0

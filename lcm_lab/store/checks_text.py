@@ -161,6 +161,11 @@ def untidy_parts(reader: Reader, conversation_id: int) -> list[int]:
     return [row[0] for row in reader.rows(sql, (conversation_id,))]
 
 
+def content(reader: Reader, message_id: int) -> str:
+    """The content of one message."""
+    return _text(reader.value("SELECT content FROM messages WHERE message_id = ?", (message_id,)))
+
+
 def beginning(reader: Reader, message_id: int, characters: int) -> str:
     """The first characters of a message's content, leading white space left out."""
     sql = f"SELECT substr(ltrim(content, {WHITE}), 1, ?) FROM messages WHERE message_id = ?"

@@ -209,6 +209,8 @@ class StoreFile:
             raise self._explain(error) from error
         finally:
             if connection is not None:
+                # A cursor that somebody still holds would keep a closed connection, and its read lock, alive.
+                connection.rollback()
                 connection.close()
 
     def _find_schema(self, connection: sqlite3.Connection) -> Schema:

@@ -73,13 +73,15 @@ def message_ids(reader: Reader, conversation_id: int) -> frozenset[int]:
 def _moment(column: str) -> tuple[str, str]:
     """SQL: the start of a time's quarter of an hour, and the value itself where SQLite should not read it.
 
-    SQLite reads more than we call a time (``now``, day numbers, 30 February, 24:00), so the shape is checked first.
+    SQLite reads more than we call a time (``now``, day numbers, 30 February, 24:00) and rounds to thousandths, over
+    midnight if need be, so the shape is checked first.
     """
     plain = (
         f"typeof({column}) = 'text' AND substr({column}, 1, 16) GLOB "
         "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][T ][0-2][0-9]:[0-9][0-9]' "
-        f"AND substr({column}, 17) NOT GLOB '*[^0-9:.Z+-]*' AND substr({column}, 1, 4) BETWEEN '0002' AND '9998' "
-        f"AND substr({column}, 12, 2) < '24' AND date(substr({column}, 1, 10)) = substr({column}, 1, 10) "
+        f"AND substr({column}, 17) NOT GLOB '*[^0-9:.Z+-]*' AND {column} NOT GLOB '*.[0-9][0-9][0-9][0-9]*' "
+        f"AND substr({column}, 1, 4) BETWEEN '0002' AND '9998' "
+        f"AND substr({column}, 12, 2) < '24' AND date(substr({column}, 1, 10), '+0 days') = substr({column}, 1, 10) "
         f"AND strftime('%s', {column}) IS NOT NULL"
     )
     seconds = f"CAST(strftime('%s', {column}) AS INTEGER)"

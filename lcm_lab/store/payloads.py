@@ -42,6 +42,11 @@ def locate(store: Path, file: LargeFile) -> Payload:
         found = _inside(folder, stored if stored.is_absolute() else store.parent / stored)
         if found is not None:
             return Payload(file, "present", found)
+    moved = _after_move(stored)
+    if moved is not None:
+        found = _inside(folder, folder / moved)
+        if found is not None:
+            return Payload(file, "present", found)
     if _FILE_ID.fullmatch(file.file_id):
         beside = folder / str(file.conversation_id)
         for candidate in [*sorted(beside.glob(f"{file.file_id}.*")), beside / file.file_id]:
@@ -58,6 +63,14 @@ def _inside(folder: Path, candidate: Path) -> Path | None:
         return real if real.is_relative_to(folder) and real.is_file() else None
     except (OSError, ValueError, RuntimeError):
         return None
+
+
+def _after_move(stored: Path) -> Path | None:
+    """The part of a path below its last ``lcm-files``: where it lies when the whole state folder was moved."""
+    parts = stored.parts
+    if "lcm-files" not in parts or ".." in parts:
+        return None
+    return Path(*parts[len(parts) - parts[::-1].index("lcm-files") :])
 
 
 def _points_outside(folder: Path, store: Path, uri: str) -> bool:

@@ -118,7 +118,7 @@ class Schema:
         return f"{prefix}{quote(column)}" if self.has(table, column) else "NULL"
 
     def stand_ins(self) -> list[str]:
-        """SQL that makes an empty temporary table for each one we read and this store lacks, so that it reads as empty."""
+        """SQL that makes an empty temporary table for each one this store lacks, so that it reads as empty."""
         return [
             f"CREATE TEMP TABLE {quote(table)} ({', '.join(quote(column) for column in sorted(columns))})"
             for table, columns in KNOWN_COLUMNS.items()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from lcm_lab.analysis.budget import LEAVES_OUT, Budget
 from lcm_lab.analysis.context import Context
 from lcm_lab.analysis.health.finding import some
-from lcm_lab.results import StoreBudget
+from lcm_lab.results import Duplicates, Largest, StoreBudget
 from lcm_lab.times import Zone
 from lcm_lab.views.browse import RULE
 from lcm_lab.views.table import DASH, Column, Table, make, share, size
@@ -149,7 +149,7 @@ def dag(result: "Dag", zone: Zone) -> list[Table]:
     cover = result.coverage
     notes = [
         f"Marks: > closed, v open, - made from no summary. Kinds: leaf or dN, tokens: {result.estimator}.",
-        f"Messages: {cover.messages:,}; covered by a summary: {cover.by_any:,}; by one in context: {cover.by_context:,}.",
+        f"{cover.messages:,} messages: {cover.by_any:,} covered by a summary, {cover.by_context:,} by one in context.",
         *(f"Cycle: {' -> '.join(one)}" for one in result.cycles),
     ]
     if not rows:
@@ -184,6 +184,59 @@ def compression(result: "Compression", zone: Zone) -> list[Table]:  # noqa: ARG0
     return [make("Compression by depth", heads, rows, notes=[f"Tokens: {result.estimator}."])]
 
 
+def duplicates(result: Duplicates, zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
+    """Messages that are stored more than once."""
+    rows = [
+        (one.kind, some(one.original_seqs), some(one.copy_seqs), len(one.copies), one.wasted_tokens)
+        for one in result.rows
+    ]
+    heads: list[Column | str] = [
+        "kind",
+        "first at seq",
+        "again at seq",
+        Column("messages", right=True),
+        Column("tokens", right=True),
+    ]
+    notes = [f"{result.wasted_tokens:,} tokens in copies. Nothing is removed by itself.", RULE]
+    return [
+        make(f"Stored more than once in conversation {result.conversation_id}: {len(rows)}", heads, rows, notes=notes)
+    ]
+
+
+def largest(result: Largest, zone: Zone) -> list[Table]:
+    """The largest messages and summaries."""
+    rows = [
+        (
+            one.row_id if one.table == "summaries" else f"#{one.row_id}",
+            one.kind,
+            str(one.conversation_id),
+            one.tokens if one.rule == "stored" else f"~{one.tokens:,}",
+            size(one.bytes),
+            zone.show(one.created_at, zone=False),
+            one.preview,
+        )
+        for one in result.rows
+    ]
+    heads: list[Column | str] = [
+        "id",
+        "kind",
+        Column("conv_id", right=True),
+        Column("tokens", right=True),
+        Column("size", right=True),
+        f"time ({zone.name})",
+        "begins",
+    ]
+    return [
+        make(
+            "Largest items",
+            heads,
+            rows,
+            tones=[one.kind for one in result.rows],
+            notes=[f"{RULE} ~ marks an estimate."],
+        )
+    ]
+
+
 def report(result: "Report", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
     """Findings, worst first."""
     rows = [
@@ -215,3 +268,7 @@ def export(result: "ExportReport", zone: Zone) -> list[Table]:  # noqa: ARG001  
     """The files an export wrote."""
     rows = [(one.path.name, one.rows, size(one.size_bytes)) for one in result.files]
     return [make(f"Exported to {result.folder}", ["file", "rows", Column("size", right=True)], rows)]
+
+
+def _span(seqs: tuple[int, int]) -> str:
+    return str(seqs[0]) if seqs[0] == seqs[1] else f"{seqs[0]} to {seqs[1]}"

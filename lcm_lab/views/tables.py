@@ -12,6 +12,8 @@ KINDS: Final = {
     ("lcm_lab.results", "SessionList"): "browse:sessions",
     ("lcm_lab.results", "SummaryView"): "browse:summary",
     ("lcm_lab.results", "StoreBudget"): "measure:store_budget",
+    ("lcm_lab.results", "Duplicates"): "measure:duplicates",
+    ("lcm_lab.results", "Largest"): "measure:largest",
     ("lcm_lab.results", "Files"): "browse:files",
     ("lcm_lab.results", "Briefs"): "browse:briefs",
     ("lcm_lab.sessions.jsonl", "EntryPage"): "browse:entries",

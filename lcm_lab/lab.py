@@ -4,11 +4,11 @@ Opening one touches nothing; each method is one consistent look at the store, an
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lcm_lab import times
+from lcm_lab import places, times
 from lcm_lab.errors import NotFound
 from lcm_lab.results import AgentList, Briefs, Duplicates, Files, Info, Largest, SessionList, StoreBudget, SummaryView
 from lcm_lab.store import context as stored_context
@@ -37,20 +37,6 @@ WINDOW_SIZE = 200
 """Messages shown at once, as in lcm-tui."""
 
 
-def store_path(given: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> tuple[Path, str]:
-    """The store to open and what chose it: the argument, ``LCM_LAB_DB``, ``LCM_DATABASE_PATH``, the state folder."""
-    from lcm_lab.sessions.state import state_dir
-
-    env = os.environ if env is None else env
-    if given is not None and str(given).strip():
-        return Path(given).expanduser(), "--db"
-    for name in ("LCM_LAB_DB", "LCM_DATABASE_PATH"):
-        if env.get(name, "").strip():
-            return Path(env[name].strip()).expanduser(), name
-    by = "OPENCLAW_STATE_DIR" if env.get("OPENCLAW_STATE_DIR", "").strip() else "the default place"
-    return state_dir(env) / "lcm.db", by
-
-
 def open(  # noqa: A001  (the name users expect: lcm_lab.open)
     path: str | os.PathLike[str] | None = None, *, tz: str | None = None, demo: bool = False
 ) -> "Lab":
@@ -63,10 +49,8 @@ def open(  # noqa: A001  (the name users expect: lcm_lab.open)
     """
     zone = times.zone(tz or os.environ.get("LCM_LAB_TZ"))
     if demo:
-        from lcm_lab import places
-
         return Lab(StoreFile(places.demo_store()), zone, chosen_by="the demo store")
-    found, by = store_path(path)
+    found, by = places.store_path(path)
     return Lab(StoreFile(found), zone, chosen_by=by)
 
 
@@ -204,7 +188,15 @@ class Lab:
 
     def store_budget(self, *, top: int = 20) -> StoreBudget:
         """The whole store by conversation: the ``top`` largest, and those far above the median."""
-        return self.store.read(lambda reader: _store_budget(reader, top, self.zone.name))
+        totals = self.conversations(limit=0).rows
+        return StoreBudget(
+            rows=tuple(sorted(totals, key=lambda one: -one.message_tokens)[:top]),
+            outliers=overview.outliers(totals),
+            conversations=len(totals),
+            stored_tokens=sum(one.message_tokens for one in totals),
+            context_tokens=sum(one.context_tokens for one in totals),
+            zone=self.zone.name,
+        )
 
     def agents(self) -> AgentList:
         """The agents of the state folder that the store belongs to."""
@@ -340,18 +332,6 @@ class Lab:
             return look(reader)
 
         return self.store.read(checked)
-
-
-def _store_budget(reader: Reader, top: int, zone: str) -> StoreBudget:
-    totals = overview.with_totals(reader, overview.conversations(reader))
-    return StoreBudget(
-        rows=tuple(sorted(totals, key=lambda one: -one.message_tokens)[:top]),
-        outliers=overview.outliers(totals),
-        conversations=len(totals),
-        stored_tokens=sum(one.message_tokens for one in totals),
-        context_tokens=sum(one.context_tokens for one in totals),
-        zone=zone,
-    )
 
 
 def _first(ids: Iterator[int]) -> int:

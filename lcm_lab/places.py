@@ -1,10 +1,26 @@
-"""Where things are on this machine: the demo store, and the notebooks to work in."""
+"""Where things are on this machine: the store to open, the demo store, and the notebooks to work in."""
 
+import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from lcm_lab.sessions.state import state_dir
+
 HERE: Final = Path(__file__).resolve().parent
+
+
+def store_path(given: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> tuple[Path, str]:
+    """The store to open and what chose it: the argument, ``LCM_LAB_DB``, ``LCM_DATABASE_PATH``, the state folder."""
+    env = os.environ if env is None else env
+    if given is not None and str(given).strip():
+        return Path(given).expanduser(), "--db"
+    for name in ("LCM_LAB_DB", "LCM_DATABASE_PATH"):
+        if env.get(name, "").strip():
+            return Path(env[name].strip()).expanduser(), name
+    by = "OPENCLAW_STATE_DIR" if env.get("OPENCLAW_STATE_DIR", "").strip() else "the default place"
+    return state_dir(env) / "lcm.db", by
 
 
 def demo_store() -> Path:

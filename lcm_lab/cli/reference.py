@@ -11,8 +11,8 @@ from lcm_lab.cli.main import COMMANDS, cli
 
 _HEAD = """# Command reference
 
-Made by `make docs` from the commands themselves. Exit codes: 0 fine, 1 `check` found an error or a warning, 2 wrong usage,
-3 could not do it or refused. Errors are one sentence on standard error. JSON shapes: [json.md](json.md).
+Made by `make docs` from the commands themselves. Exit codes: 0 fine, 1 `check` found an error or a warning, 2 wrong
+usage, 3 could not do it or refused. Errors are one sentence on standard error. JSON shapes: [json.md](json.md).
 """
 
 

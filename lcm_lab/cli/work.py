@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def lab_or_none(settings: Settings) -> "tuple[Lab | None, Path]":
     """The Lab and its state folder; no Lab where this machine has no store and none was asked for."""
     from lcm_lab.errors import StoreMissing
-    from lcm_lab.lab import store_path
+    from lcm_lab.places import store_path
     from lcm_lab.sessions.state import state_dir
 
     try:

@@ -109,7 +109,7 @@ def sessions(result: SessionList, zone: Zone) -> list[Table]:
 
 def conversations(result: Page[ConversationTotals], zone: Zone) -> list[Table]:
     """Conversations with their totals."""
-    large = outliers(list(result.rows))
+    large = outliers(result.rows)
     rows, tones = [], []
     for one in result.rows:
         mine = one.conversation

@@ -266,8 +266,12 @@ def report(result: "Report", zone: Zone) -> list[Table]:  # noqa: ARG001  (one s
 
 def export(result: "ExportReport", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
     """The files an export wrote."""
-    rows = [(one.path.name, one.rows, size(one.size_bytes)) for one in result.files]
-    return [make(f"Exported to {result.folder}", ["file", "rows", Column("size", right=True)], rows)]
+    rows = [(one.name, one.table, one.rows, size(one.bytes)) for one in result.files]
+    heads: list[Column | str] = ["file", "table", "rows", Column("size", right=True)]
+    notes = [f"Columns that end in _utc are UTC; local times are in {result.zone}."]
+    if result.left_out:
+        notes.append(f"Left out, because no conversation owns their rows: {', '.join(result.left_out)}.")
+    return [make(f"Exported to {result.folder}", heads, rows, notes=notes)]
 
 
 def _span(seqs: tuple[int, int]) -> str:

@@ -216,7 +216,7 @@ class Lab:
         """The summary DAG of a conversation."""
         from lcm_lab.analysis import dag
 
-        return self._on(conversation_id, lambda reader: dag.load(reader, conversation_id))
+        return self._on(conversation_id, lambda reader: dag.load(reader, conversation_id, zone=self.zone))
 
     def summary(self, summary_id: str) -> SummaryView:
         """One summary with its text, its sources and what was made from it."""

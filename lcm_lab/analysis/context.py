@@ -4,8 +4,12 @@ Made by :mod:`lcm_lab.analysis.assembly`; every view of a context is a view of t
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lcm_lab.store.connect import Note
+
+if TYPE_CHECKING:
+    from lcm_lab.analysis.draw.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,12 @@ class Context:
     zone: str
     focus_brief: str | None
     notes: tuple[Note, ...] = field(default=())
+
+    def figure(self) -> "Figure":
+        """The context as one strip in the order the model reads it, as wide as its tokens."""
+        from lcm_lab.analysis.draw.context_strip import context_strip
+
+        return context_strip(self)
 
     @property
     def sent(self) -> tuple[Item, ...]:

@@ -95,6 +95,12 @@ def after(reader: Reader, conversation_id: int, seq: int | None) -> tuple[int, i
     return count, total
 
 
+def ids(reader: Reader, conversation_id: int) -> frozenset[int]:
+    """The ids of all messages of a conversation."""
+    sql = "SELECT message_id FROM messages WHERE conversation_id = ?"
+    return frozenset(row[0] for row in reader.rows(sql, (conversation_id,)))
+
+
 def linked(reader: Reader, summary_id: str) -> list[Message]:
     """The messages a leaf was made from, in their order; missing ones are left out."""
     sql = (

@@ -3,6 +3,7 @@
 Reads what the question needs: counts come from indexes, token totals from one pass over the messages asked about.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
@@ -103,12 +104,16 @@ def with_totals(reader: Reader, page: list[Conversation]) -> list[ConversationTo
     return totals
 
 
-def outliers(totals: list[ConversationTotals]) -> frozenset[int]:
-    """Conversations that hold over ten times the median's tokens; none where there are too few to say."""
-    sizes = [one.message_tokens for one in totals if one.message_tokens]
-    if len(sizes) < _ENOUGH:
+def usual(totals: Sequence[ConversationTotals]) -> float:
+    """The median of the tokens of all conversations that have any; 0 without one."""
+    return float(median([one.message_tokens for one in totals if one.message_tokens > 0] or [0]))
+
+
+def outliers(totals: Sequence[ConversationTotals]) -> frozenset[int]:
+    """Conversations that hold over ten times the usual tokens; none where there are too few to say what is usual."""
+    if sum(one.message_tokens > 0 for one in totals) < _ENOUGH:
         return frozenset()
-    limit = OUTLIER * median(sizes)
+    limit = OUTLIER * usual(totals)
     return frozenset(one.conversation.conversation_id for one in totals if one.message_tokens > limit)
 
 

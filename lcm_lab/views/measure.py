@@ -165,7 +165,7 @@ def compression(result: "Compression", zone: Zone) -> list[Table]:  # noqa: ARG0
     """What each depth saves against its sources."""
     rows = [
         (
-            f"d{one.depth}",
+            "leaf" if one.depth == 0 else f"d{one.depth}",
             one.summaries,
             one.source_tokens,
             one.tokens,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lcm_lab.analysis.compression import Compression
     from lcm_lab.analysis.context import Context
     from lcm_lab.analysis.dag import Dag
+    from lcm_lab.analysis.draw.figure import Figure
     from lcm_lab.analysis.export import ExportReport
     from lcm_lab.analysis.frames import Frames
     from lcm_lab.analysis.growth import Growth
@@ -116,6 +117,12 @@ class Lab:
             return Page(tuple(overview.with_totals(reader, list(page.rows))), page.next, page.total)
 
         return self.store.read(look)
+
+    def conversations_figure(self, *, top: int = 20) -> "Figure":
+        """The largest conversations as bars, outliers marked."""
+        from lcm_lab.analysis.draw.conversations_figure import conversations_figure
+
+        return conversations_figure(self.conversations(limit=0).rows, top=top)
 
     def latest(self) -> int:
         """The conversation that changed last.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lcm_lab.store.connect import Note
+from lcm_lab.store.page import Page, slice_page
 
 if TYPE_CHECKING:
     from lcm_lab.analysis.draw.figure import Figure
@@ -66,6 +67,14 @@ class Context:
     focus_brief: str | None
     notes: tuple[Note, ...] = field(default=())
 
+    def page(self, *, limit: int, cursor: str | None) -> "ContextPage":
+        """A page of the items; ``limit`` 0 gives all.
+
+        Raises:
+            UsageError: ``cursor`` is not the ``next`` of a page.
+        """
+        return ContextPage(self, slice_page(self.items, limit=limit, cursor=cursor))
+
     def figure(self) -> "Figure":
         """The context as one strip in the order the model reads it, as wide as its tokens."""
         from lcm_lab.analysis.draw.context_strip import context_strip
@@ -91,3 +100,11 @@ class Context:
     def total_tokens(self) -> int:
         """Tokens of all that is sent, wrappers included."""
         return self.content_tokens + self.wrapper_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPage:
+    """Some items of a context, and the context whose totals are shown with them."""
+
+    whole: Context
+    page: Page[Item]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from lcm_lab import tokens
 from lcm_lab.analysis.frames import Frames, Snapshot, take_snapshot
-from lcm_lab.errors import LcmLabError, NotFound, UsageError
+from lcm_lab.errors import LcmLabError, NotFound, Refused, UsageError
 from lcm_lab.store.schema import quote
 from lcm_lab.times import Zone
 
@@ -90,7 +90,7 @@ def export(
     just written, how many are written, and how many there will be.
 
     Raises:
-        UsageError: an unknown format, or a folder that holds other files.
+        UsageError: an unknown format. Refused: a folder that holds other files.
         NotFound: there is no such conversation.
         StoreError: the store cannot be read.
     """
@@ -122,7 +122,7 @@ def export(
 def _prepare(folder: Path, *, overwrite: bool) -> set[str]:
     """Make the folder, or check it; the names of an earlier export in it."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; name a new or empty folder.")
+        raise Refused(f"{folder} is a file; name a new or empty folder.")
     if not folder.exists():
         try:
             folder.mkdir(mode=0o700, parents=True)
@@ -135,11 +135,11 @@ def _prepare(folder: Path, *, overwrite: bool) -> set[str]:
     ours = _earlier(folder)
     other = sorted(present - ours - {_MANIFEST, _README})
     if other or not ours:
-        raise UsageError(
+        raise Refused(
             f"{folder} holds other files ({', '.join((other or sorted(present))[:3])}); name a new or empty folder."
         )
     if not overwrite:
-        raise UsageError(f"{folder} holds an earlier export; name a new folder, or ask to overwrite it.")
+        raise Refused(f"{folder} holds an earlier export; name a new folder, or ask to overwrite it.")
     return ours
 
 

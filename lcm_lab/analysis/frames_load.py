@@ -133,7 +133,7 @@ def _estimates(raw: bytes | bytearray, *, picture: bool) -> tuple[int, int]:
 @contextmanager
 def _raw_text(reader: Reader, meter: Meter) -> Iterator[sqlite3.Connection]:
     """The reader's connection, handing out texts as ``bytearray`` (BLOBs stay ``bytes``), with ``lcm_measure``."""
-    connection = reader.cursor("SELECT 1").connection
+    connection = reader.connection
     connection.create_function("lcm_measure", 1, meter.measure)
     before = connection.text_factory
     connection.text_factory = bytearray

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lcm_lab.cli.options import Settings, command, conversation, maybe_conversation
+from lcm_lab.cli.options import Settings, command, conversation, cursor, maybe_conversation
 
 
 def _tokens(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
@@ -43,9 +43,12 @@ def with_budget(function: Callable[..., Any]) -> Callable[..., Any]:
 @command("context")
 @conversation
 @with_budget
-def context(settings: Settings, conversation_id: int, **line: Any) -> None:
-    """What the model would get in its next turn, item by item."""
-    settings.show(settings.open().context(conversation_id, **line))
+@click.option("--limit", type=click.IntRange(0), default=500, show_default=True, help="Items on a page; 0: all.")
+@cursor
+def context(settings: Settings, conversation_id: int, limit: int, cursor: str | None, **line: Any) -> None:
+    """What the model would get in its next turn, item by item. Totals are those of the whole context."""
+    whole = settings.open().context(conversation_id, **line)
+    settings.show(whole.page(limit=limit, cursor=cursor))
 
 
 @command("budget")

@@ -84,9 +84,10 @@ class Reader:
         row = self._connection.execute(sql, parameters).fetchone()
         return None if row is None else row[0]
 
-    def cursor(self, sql: str, parameters: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """A cursor over a query, for a bulk loader that takes one."""
-        return self._connection.execute(sql, parameters)
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection itself, for a bulk loader that sets its own text factory; not to be kept."""
+        return self._connection
 
     def take_broken_text(self) -> bool:
         """Whether a text read since the last call was not valid UTF-8."""

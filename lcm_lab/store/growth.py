@@ -56,7 +56,7 @@ def message_buckets(reader: Reader, conversation_id: int | None = None) -> list[
     """Messages of a conversation (of the store without one) by time and role."""
     sql = f"""
         SELECT {_KEY}, t.role, count(*), sum({measure.message_tokens(reader.schema, "t")}),
-               sum({measure.message_rule("t")} = 'estimated')
+               sum({measure.message_estimated("t")})
         FROM messages t {_where(conversation_id)} GROUP BY 1, 2 ORDER BY 1, 2"""
     rows = reader.rows(sql, _parameters(conversation_id))
     return [MessageBucket(*_moment(row[0]), str(row[1]), row[2], row[3] or 0, row[4] or 0) for row in rows]

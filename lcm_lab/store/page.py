@@ -1,5 +1,6 @@
 """A page of a long list, and where the next one starts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -17,7 +18,7 @@ class Page(Generic[T]):
     total: int | None = None
 
 
-def slice_page(rows: list[T], *, limit: int, cursor: str | None) -> Page[T]:
+def slice_page(rows: Sequence[T], *, limit: int, cursor: str | None) -> Page[T]:
     """A page of a list that is held whole; the cursor is the position of its first row. ``limit`` 0 means all.
 
     Raises:

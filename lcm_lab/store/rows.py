@@ -250,7 +250,9 @@ def _mend(
         return kind()
     mended: Any
     if kind is int and isinstance(value, float) and value == value and abs(value) < 2**63:  # noqa: PLR0124  (NaN)
-        mended, problem = round(value), f"{value!r} in a column of whole numbers, read as {round(value)}"
+        # As SQL rounds it in store.text.valid_count.
+        mended = int(value + 0.5) if value > 0 else int(value)
+        problem = f"{value!r} in a column of whole numbers, read as {mended}"
     elif kind is int:
         mended, problem = (
             None if _wanted(row)[name][1] else 0,

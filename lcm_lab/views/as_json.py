@@ -149,7 +149,12 @@ def _entries(result: Any) -> dict[str, Any]:
     return {"rows": result.entries, "next": older, "newer": newer, **rest}
 
 
-def _context(result: Any) -> dict[str, Any]:
+def _context(whole: Any) -> dict[str, Any]:
+    return _context_page(whole.page(limit=0, cursor=None))
+
+
+def _context_page(shown: Any) -> dict[str, Any]:
+    result = shown.whole
     return {
         "conversation_id": result.conversation_id,
         "window": result.window,
@@ -162,8 +167,9 @@ def _context(result: Any) -> dict[str, Any]:
         "content_tokens": result.content_tokens,
         "wrapper_tokens": result.wrapper_tokens,
         "total_tokens": result.total_tokens,
-        "rows": result.items,
-        "next": None,
+        "rows": shown.page.rows,
+        "next": shown.page.next,
+        "total_items": shown.page.total,
         "notes": result.notes,
     }
 
@@ -299,6 +305,7 @@ SHAPES: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
     "Briefs": _briefs,
     "Budget": _budget,
     "Context": _context,
+    "ContextPage": _context_page,
     "Dag": _dag,
     "EntryPage": _entries,
     "Files": _files,

@@ -1,26 +1,35 @@
 """Tables for what is measured: context, budget, the DAG, compression, health, exports."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lcm_lab.analysis.budget import LEAVES_OUT, Budget
-from lcm_lab.analysis.context import Context
+from lcm_lab.analysis.context import Context, ContextPage
 from lcm_lab.analysis.health.finding import some
 from lcm_lab.results import Duplicates, Largest, StoreBudget
 from lcm_lab.times import Zone
 from lcm_lab.views.browse import RULE
 from lcm_lab.views.table import DASH, Column, Table, make, share, size
 
+_SHOWN: Final = 500
+"""Items of a context that a table shows at once."""
+
 if TYPE_CHECKING:
     from lcm_lab.analysis.compression import Compression
-    from lcm_lab.analysis.dag import Dag
+    from lcm_lab.analysis.dag import Coverage, Dag
     from lcm_lab.analysis.export import ExportReport
     from lcm_lab.analysis.health import Report
 
 
-def context(result: Context, zone: Zone) -> list[Table]:
+def context(whole: Context, zone: Zone) -> list[Table]:
     """The context in stored order; what assembly would drop says why."""
+    return context_page(whole.page(limit=_SHOWN, cursor=None), zone)
+
+
+def context_page(shown: ContextPage, zone: Zone) -> list[Table]:
+    """A page of a context, with the totals of the whole."""
+    result, page = shown.whole, shown.page
     rows, tones = [], []
-    for item in result.items:
+    for item in page.rows:
         marks = [
             item.dropped and f"not sent: {item.dropped}",
             "" if item.in_tail else None,
@@ -37,8 +46,8 @@ def context(result: Context, zone: Zone) -> list[Table]:
                 item.tokens if item.rule == "stored" else f"~{item.tokens:,}",
                 item.wrapper_tokens or "",
                 "tail" if item.in_tail else "",
-                item.preview,
                 "; ".join(mark for mark in marks if mark),
+                item.preview,
             )
         )
         tones.append("muted" if item.dropped else "warning" if item.anomalies else item.kind)
@@ -49,8 +58,8 @@ def context(result: Context, zone: Zone) -> list[Table]:
         Column("tokens", right=True),
         Column("XML", right=True),
         "",
-        "begins",
         "marks",
+        "begins",
     ]
     sent = result.sent
     summaries = sum(item.summary_id is not None for item in sent)
@@ -64,6 +73,8 @@ def context(result: Context, zone: Zone) -> list[Table]:
         f"{RULE} ~ marks an estimate. Not counted: {LEAVES_OUT}.",
         f"Fresh tail: {result.fresh_tail} messages.",
     ]
+    if page.next:
+        notes.append(f"Showing {len(page.rows):,} of {page.total:,} items. More: --cursor {page.next}")
     notes += [f"Read with care: {note}" for note in result.notes]
     return [
         make(
@@ -144,7 +155,7 @@ def dag(result: "Dag", zone: Zone) -> list[Table]:
         marks = [one.note, "in context" if one.in_context else "", *result.problems.get(one.summary_id, ())]
         kind = f"[{one.label}, {one.tokens:,}t]"
         marked = "; ".join(mark for mark in marks if mark)
-        rows.append((f"{'  ' * one.indent}{one.marker} {one.summary_id}", kind, one.preview, marked))
+        rows.append((f"{'  ' * one.indent}{one.marker} {one.summary_id}", kind, marked, one.preview))
         tones.append("warning" if one.summary_id in result.problems else "")
     cover = result.coverage
     notes = [
@@ -158,7 +169,18 @@ def dag(result: "Dag", zone: Zone) -> list[Table]:
             "If you expected some, look for another conversation of the same session key: lcm-lab conversations.",
         ]
     title = f"Summary DAG of conversation {result.conversation_id} ({zone.name}): {len(result.nodes):,} summaries"
-    return [make(title, ["summary", "kind, tokens", "begins", "marks"], rows, tones=tones, notes=notes)]
+    return [make(title, ["summary", "kind, tokens", "marks", "begins"], rows, tones=tones, notes=notes)]
+
+
+def coverage(result: "Coverage", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
+    """How much of a conversation its summaries stand for."""
+    rows = [
+        ("messages of the conversation", result.messages, ""),
+        ("covered by a summary", result.by_any, share(result.by_any, result.messages)),
+        ("covered by a summary in context", result.by_context, share(result.by_context, result.messages)),
+        ("covered by none", result.uncovered, share(result.uncovered, result.messages)),
+    ]
+    return [make("Coverage", ["", Column("messages", right=True), Column("share", right=True)], rows)]
 
 
 def compression(result: "Compression", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)

@@ -70,7 +70,7 @@ def _row(table: Table, i: int) -> str:
     style = f' style="color:{color}"' if color else ""
     cells = "".join(
         f'<td style="{_CELL};text-align:{"right" if column.right else "left"};'
-        f'white-space:{"pre-wrap" if column.wrap else "nowrap"}">{_text(value)}</td>'
+        f'white-space:{"pre-wrap" if column.wrap else "pre"}">{_text(value)}</td>'
         for column, value in zip(table.columns, table.rows[i], strict=True)
     )
     return f"<tr{style}>{cells}</tr>"

@@ -35,6 +35,7 @@ def render(tables: Iterable[Table], *, color: bool | None = None, width: int | N
         width=width or (shutil.get_terminal_size().columns if looked_at else _PIPED_WIDTH),
         force_terminal=looked_at if color is None else color,
         color_system="standard" if (looked_at if color is None else color) else None,
+        force_jupyter=False,  # else rich shows the table itself, beside ours
         highlight=False,
         markup=False,
         emoji=False,

@@ -12,7 +12,7 @@ import pytest
 from lcm_lab import times
 from lcm_lab.analysis.export import export
 from lcm_lab.analysis.frames import Frames
-from lcm_lab.errors import NotFound, UsageError
+from lcm_lab.errors import NotFound, Refused, UsageError
 from lcm_lab.store.connect import StoreFile
 
 StoreMaker = Callable[..., Path]
@@ -113,10 +113,10 @@ def test_a_folder_with_other_files_is_refused(frames: Frames, tmp_path: Path) ->
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
     for overwrite in (False, True):
-        with pytest.raises(UsageError, match=r"other files \(mine\.txt\)"):
+        with pytest.raises(Refused, match=r"other files \(mine\.txt\)"):
             export(frames, tmp_path / "out", overwrite=overwrite)
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["mine.txt"]
-    with pytest.raises(UsageError, match="is a file"):
+    with pytest.raises(Refused, match="is a file"):
         export(frames, tmp_path / "out" / "mine.txt")
 
 
@@ -124,12 +124,12 @@ def test_an_earlier_export_is_replaced_whole_and_only_when_asked(frames: Frames,
     out = tmp_path / "out"
     out.mkdir()
     export(frames, out)
-    with pytest.raises(UsageError, match="earlier export"):
+    with pytest.raises(Refused, match="earlier export"):
         export(frames, out)
     export(frames, out, formats=["csv"], overwrite=True)
     assert not list(out.glob("*.parquet"))
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"notes\.txt"):
+    with pytest.raises(Refused, match=r"notes\.txt"):
         export(frames, out, overwrite=True)
 
 

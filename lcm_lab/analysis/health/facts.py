@@ -127,11 +127,12 @@ def valid_count(stored: object) -> int | None:
     """A stored count as a whole number where it is a number above 0."""
     if isinstance(stored, bool) or not isinstance(stored, int | float):
         return None
-    return round(stored) if 0 < stored < 2**63 else None
+    return int(stored + 0.5) if 0 < stored < tokens.ABSURD_COUNT else None
 
 
 def message_number(stored: object, content: str, part_characters: int) -> int:
     """The token number of a message by the rule every view uses: the stored count where valid, else the estimate."""
-    picture = len(content) >= 4000 and ";base64," in content
-    found = None if picture else valid_count(stored)
+    found = valid_count(stored)
+    if found is not None and found >= tokens.SUSPECT_COUNT and ";base64," in content:
+        found = None
     return found if found is not None else max(tokens.message_tokens(content), (part_characters + 3) // 4)

@@ -125,19 +125,11 @@ class Lab:
         return conversations_figure(self.conversations(limit=0).rows, top=top)
 
     def latest(self) -> int:
-        """The conversation that changed last.
-
-        Raises:
-            NotFound: the store holds no conversation.
-        """
+        """The conversation that changed last; NotFound where there is none."""
         return _first(one.conversation.conversation_id for one in self.conversations(limit=1).rows)
 
     def deepest(self) -> int:
-        """The conversation with the deepest summaries, the one with more of them of equals.
-
-        Raises:
-            NotFound: the store holds no conversation.
-        """
+        """The conversation with the deepest summaries, the one with more of them of equals."""
         order = sorted(self.conversations(limit=0).rows, key=lambda one: (-(one.max_depth or 0), -one.summaries))
         return _first(one.conversation.conversation_id for one in order)
 

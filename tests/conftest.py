@@ -8,11 +8,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from lcm_lab.data import schema_files
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("LCM_LAB_SHARED", ROOT.parent / "shared"))
+
+# A busy machine is no fault of the code: no test has a time limit.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 BASE_ROWS = """
 INSERT INTO conversations(conversation_id, session_id, title, created_at, updated_at) VALUES

@@ -199,7 +199,7 @@ class _Copy:
         stored = valid_count("t.token_count")
         messages = self._plan.table == "messages"
         other = measure.message_estimate(self._schema, "t") if messages else estimate("t.content")
-        plain = "typeof(t.token_count) = 'integer' AND t.token_count > 0"
+        plain = f"typeof(t.token_count) = 'integer' AND t.token_count > 0 AND t.token_count < {tokens.ABSURD_COUNT}"
         number = f"CASE WHEN {plain} THEN NULL WHEN {stored} > 0 THEN 2 * {stored} + 1 ELSE 2 * {other} END"
         return [number] if self._bodies else [number, "lcm_measure(CAST(t.content AS BLOB))"]
 
@@ -264,11 +264,12 @@ class _Copy:
         )
 
     def _mend_pictures(self, sqlite: sqlite3.Connection, duck: "DuckDBPyConnection") -> None:
-        """Token numbers of messages with an embedded picture, by the rule of the store layer: always estimated."""
-        sql = f"SELECT {measure.message_tokens(self._schema, 't')}, t.message_id FROM messages t WHERE t.message_id IN "
+        """Token numbers of messages with an embedded picture, by the rule of the store layer."""
+        columns = f"{measure.message_tokens(self._schema, 't')}, {measure.message_rule('t')}, t.message_id"
+        sql = f"SELECT {columns} FROM messages t WHERE t.message_id IN "
         for batch in batches(self._pictures):
             number, rule = map(quote, self._plan.measures[:2])
-            update = f"UPDATE {self._plan.base} SET {number} = ?, {rule} = 'estimated' WHERE message_id = ?"
+            update = f"UPDATE {self._plan.base} SET {number} = ?, {rule} = ? WHERE message_id = ?"
             for found in sqlite.execute(f"{sql} ({marks(batch)})", batch).fetchall():
                 duck.execute(update, list(found)).fetchall()
 

@@ -65,7 +65,7 @@ def test_bad_counts_and_pictures_agree_with_the_store_layer(make_store: StoreMak
     path = make_store(
         "UPDATE messages SET token_count = '12 tokens' WHERE message_id = 1;"
         "UPDATE messages SET token_count = 3.7 WHERE message_id = 2; UPDATE messages SET token_count = 0 WHERE message_id = 3;"
-        f"UPDATE messages SET content = '{PICTURE}', token_count = 2300 WHERE message_id = 4;"
+        f"UPDATE messages SET content = '{PICTURE}', token_count = 23000 WHERE message_id = 4;"
         "UPDATE summaries SET token_count = -1 WHERE summary_id = 'sum_la';"
         "INSERT INTO message_parts(part_id, message_id, session_id, part_type, ordinal, tool_output) "
         "VALUES ('p1', 3, 's44', 'tool', 0, 'a long output of a tool, longer than the message');"

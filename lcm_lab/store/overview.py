@@ -85,7 +85,7 @@ def with_totals(reader: Reader, page: list[Conversation]) -> list[ConversationTo
     )
     items = _by_conversation(reader, "context_items", "count(*)", ids)
     context = _context_tokens(reader, ids, in_context)
-    last = _end_times(reader, "DESC")
+    last = _end_times(reader, "DESC", ids)
     files = _by_conversation(reader, "large_files", "count(*)", ids)
     briefs = _by_conversation(reader, "focus_briefs", "count(*)", ids)
     totals = []
@@ -177,12 +177,14 @@ def _message_columns(reader: Reader) -> str:
     return f"count(*), sum({tokens}), sum({measure.message_estimated('t')})"
 
 
-def _end_times(reader: Reader, order: str) -> dict[int, str | None]:
+def _end_times(reader: Reader, order: str, ids: list[int] | None = None) -> dict[int, str | None]:
     """When the first (``ASC``) or last (``DESC``) message by ``seq`` of each conversation was written, as stored."""
+    few = ids if ids is not None and len(ids) <= _FEW else []
+    where = f"WHERE c.conversation_id IN ({','.join('?' * len(few))})" if few else ""
     sql = f"""
         SELECT c.conversation_id, (SELECT t.created_at FROM messages t WHERE t.conversation_id = c.conversation_id
-                                   ORDER BY t.seq {order} LIMIT 1) FROM conversations c"""
-    return {row[0]: row[1] if isinstance(row[1], str) else None for row in reader.rows(sql)}
+                                   ORDER BY t.seq {order} LIMIT 1) FROM conversations c {where}"""
+    return {row[0]: row[1] if isinstance(row[1], str) else None for row in reader.rows(sql, tuple(few))}
 
 
 def _by_conversation(reader: Reader, table: str, columns: str, ids: list[int]) -> dict[int, tuple[Any, ...]]:

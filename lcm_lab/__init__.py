@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["Lab", "open"]
+__all__ = ["Lab", "notebook", "open"]
 
 
 def __getattr__(name: str) -> Any:

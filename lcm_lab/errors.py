@@ -6,6 +6,7 @@
     ├── UsageError               2   the caller asked for something that makes no sense
     │   └── UnknownZone          2   a time zone name nobody knows
     ├── NotFound                 3   no such conversation, summary, agent or file
+    ├── Refused                  3   it could be done, but would take something of yours with it
     ├── QueryError               3   an SQL query that does not run, or may not
     └── StoreError               3   the store cannot be opened or read
         ├── StoreMissing         3   there is no file at that path
@@ -39,6 +40,10 @@ class UnknownZone(UsageError):
 
 class NotFound(LcmLabError):
     """The thing asked for is not there."""
+
+
+class Refused(LcmLabError):
+    """It could be done, but something of the user's is in the way."""
 
 
 class QueryError(LcmLabError):

@@ -7,13 +7,14 @@ Here nothing is left out: every stored row is an item, and one that assembly wou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lcm_lab import times, tokens
-from lcm_lab.analysis import noise
+from lcm_lab.analysis import noise, xml
+from lcm_lab.analysis.context import Context, Item, Piece
 from lcm_lab.store import context as stored
-from lcm_lab.store.connect import Note, Reader
+from lcm_lab.store.connect import Reader
 from lcm_lab.store.context import MessageInContext, PartSize
 from lcm_lab.store.rows import ContextItem, FocusBrief, Summary
 from lcm_lab.store.text import preview
@@ -23,81 +24,6 @@ FRESH_TAIL: Final = 64
 
 COMPACT_AT: Final = 0.75
 """Share of the window at which the plugin compacts by default (``contextThreshold``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A share of an item's tokens that belongs to one budget class."""
-
-    group: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One context row as the model would get it.
-
-    ``kind`` is the role of a message, ``leaf`` or ``dN`` of a summary, ``focus`` for a focus brief, ``missing`` for a
-    row that points to nothing. ``tokens`` is the text alone, by ``rule``; ``wrapper_tokens`` is what the XML around it
-    adds.
-    ``dropped`` says why assembly would leave the item out (None: it is sent); ``pieces`` add up to ``tokens``.
-    """
-
-    ordinal: int
-    kind: str
-    item_id: str
-    message_id: int | None
-    summary_id: str | None
-    depth: int | None
-    tokens: int
-    rule: str
-    wrapper_tokens: int
-    preview: str
-    created_at: str | None
-    in_tail: bool = False
-    dropped: str | None = None
-    covered_by: tuple[str, ...] = ()
-    anomalies: tuple[str, ...] = ()
-    noise: str | None = None
-    pieces: tuple[Piece, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The context of one conversation, every stored row in order.
-
-    ``window`` and ``compact_at`` are the budget line, or None where none is set. ``notes`` are values that could not be
-    read as declared.
-    """
-
-    conversation_id: int
-    items: tuple[Item, ...]
-    fresh_tail: int
-    window: int | None
-    compact_at: float
-    zone: str
-    focus_brief: str | None
-    notes: tuple[Note, ...] = field(default=())
-
-    @property
-    def sent(self) -> tuple[Item, ...]:
-        """The items the model would get."""
-        return tuple(item for item in self.items if item.dropped is None)
-
-    @property
-    def content_tokens(self) -> int:
-        """Tokens of the texts that are sent, wrappers left out."""
-        return sum(item.tokens for item in self.sent)
-
-    @property
-    def wrapper_tokens(self) -> int:
-        """Tokens that the XML around summaries and the focus brief adds."""
-        return sum(item.wrapper_tokens for item in self.sent)
-
-    @property
-    def total_tokens(self) -> int:
-        """Tokens of all that is sent, wrappers included."""
-        return self.content_tokens + self.wrapper_tokens
 
 
 def assemble(
@@ -110,80 +36,90 @@ def assemble(
     fresh_tail: int = FRESH_TAIL,
 ) -> Context:
     """The context of a conversation as the plugin would assemble it; empty for a conversation without context rows."""
-    summaries = stored.summaries(reader, conversation_id)
-    messages = stored.messages(reader, conversation_id)
-    parts = stored.part_sizes(reader, conversation_id)
-    sources = stored.sources_of_context(reader, conversation_id)
-    blank = [key for key, one in messages.items() if not one.preview.strip()]
-    shown = stored.first_part_previews(reader, blank)
-    covered = _coverage(reader, conversation_id)
+    found = _Found.of(reader, conversation_id)
     rows = stored.items(reader, conversation_id)
+    messages = [found.messages.get(row.message_id or -1) if row.item_type == "message" else None for row in rows]
+    tail = _tail_start([one.role if one else None for one in messages], fresh_tail)
+    noisy = _heartbeats(messages)
+    order = _Order()
     items = []
-    for row in rows:
-        if row.item_type == "summary" and row.summary_id in summaries:
-            one = summaries[row.summary_id]
-            items.append(_summary_item(row, one, sources.get(one.summary_id, []), zone, covered))
-        elif row.item_type == "message" and row.message_id in messages:
-            message = messages[row.message_id]
-            items.append(_message_item(row, message, parts.get(message.message_id, []), shown, covered))
+    for i, (row, message) in enumerate(zip(rows, messages, strict=True)):
+        summary = found.summaries.get(row.summary_id or "") if row.item_type == "summary" else None
+        if summary is not None:
+            item = _summary_item(row, summary, found, zone)
+        elif message is not None:
+            item = _message_item(
+                row, message, found, place="fresh tail" if i >= tail else "older", heartbeat=i in noisy
+            )
         else:
-            items.append(_missing_item(row))
-    items = _mark_order(items)
-    items = noise.mark(items)
-    items, brief = _overlay_focus(reader, conversation_id, items, zone)
-    items = _mark_tail(items, fresh_tail)
-    items = _classify(_drop_over_budget(items, window))
+            item = _missing_item(row)
+        items.append(replace(item, in_tail=i >= tail, anomalies=(*item.anomalies, *order.say(item))))
+    items, brief = _overlay_focus(reader, conversation_id, items, zone, found)
     return Context(
-        conversation_id, tuple(items), fresh_tail, window or None, compact_at, zone.name, brief, tuple(reader.notes)
+        conversation_id,
+        tuple(_drop_over_budget(items, window)),
+        fresh_tail,
+        window or None,
+        compact_at,
+        zone.name,
+        brief,
+        tuple(reader.notes),
     )
 
 
-def summary_xml(summary: Summary, sources: Sequence[str], zone: times.Zone) -> str:
-    """A summary as the model reads it: the plugin's XML, its text escaped, times local without a zone."""
-    attributes = [
-        f'id="{_attribute(summary.summary_id)}"',
-        f'kind="{_attribute(summary.kind)}"',
-        f'depth="{summary.depth}"',
-        f'descendant_count="{summary.descendant_count or 0}"',
-        'trust="untrusted"',
-    ]
-    for name, moment in (("earliest_at", summary.earliest_at), ("latest_at", summary.latest_at)):
-        local = zone.attribute(moment)
-        if local:
-            attributes.append(f'{name}="{local}"')
-    lines = [f"<summary {' '.join(attributes)}>"]
-    if summary.kind != "leaf" and sources:
-        references = [f'    <summary_ref id="{_attribute(source)}" />' for source in sources]
-        lines += ["  <parents>", *references, "  </parents>"]
-    return "\n".join([*lines, "  <content>", _escape(summary.content), "  </content>", "</summary>"])
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the rows of a context point to."""
+
+    summaries: dict[str, Summary]
+    messages: dict[int, MessageInContext]
+    parts: dict[int, list[PartSize]]
+    sources: dict[str, list[str]]
+    previews: dict[int, str]
+    covered: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, reader: Reader, conversation_id: int) -> "_Found":
+        messages = stored.messages(reader, conversation_id)
+        blank = [key for key, one in messages.items() if not one.preview.strip()]
+        return cls(
+            summaries=stored.summaries(reader, conversation_id),
+            messages=messages,
+            parts=stored.part_sizes(reader, conversation_id),
+            sources=stored.sources_of_context(reader, conversation_id),
+            previews=stored.first_part_previews(reader, blank),
+            covered=_coverage(reader, conversation_id),
+        )
 
 
-def brief_xml(brief: FocusBrief, zone: times.Zone) -> str:
-    """A focus brief as the model reads it."""
-    attributes = [
-        f'id="{_attribute(brief.brief_id)}"',
-        f'prompt="{_attribute(brief.prompt)}"',
-        f'token_count="{brief.token_count or 0}"',
-        f'target_tokens="{brief.target_tokens or 0}"',
-        f'created_at="{zone.attribute(brief.created_at) or ""}"',
-    ]
-    covered = zone.attribute(brief.covered_latest_at)
-    if covered:
-        attributes.append(f'covered_latest_at="{covered}"')
-    if brief.covered_message_seq is not None:
-        attributes.append(f'covered_message_seq="{brief.covered_message_seq}"')
-    return f"<focus_brief {' '.join(attributes)}>\n  <content>\n{brief.content}\n  </content>\n</focus_brief>"
+class _Order:
+    """Says gaps, repeats and summaries behind messages on the item where they show, items given in stored order."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._behind = False
+        self._expected = 0
+
+    def say(self, item: Item) -> list[str]:
+        said = []
+        if item.ordinal != self._expected:
+            gap = f"gap: {item.ordinal} follows {self._expected - 1}"
+            said.append(gap if self._expected else f"starts at {item.ordinal}")
+        if item.item_id in self._seen:
+            said.append("is in the context twice")
+        if self._behind and item.summary_id is not None and item.kind != "missing":
+            said.append("summary behind a message")
+        self._behind = self._behind or item.message_id is not None
+        self._seen.add(item.item_id)
+        self._expected = item.ordinal + 1
+        return said
 
 
-def _summary_item(
-    row: ContextItem, one: Summary, sources: Sequence[str], zone: times.Zone, covered: dict[str, list[str]]
-) -> Item:
+def _summary_item(row: ContextItem, one: Summary, found: _Found, zone: times.Zone) -> Item:
     stored_count = one.token_count if one.token_count and one.token_count > 0 else None
     text_tokens = tokens.plugin_tokens(one.content)
     count = stored_count if stored_count is not None else text_tokens
-    anomalies = (
-        () if one.conversation_id == row.conversation_id else (f"belongs to conversation {one.conversation_id}",)
-    )
+    whole = xml.summary(one, found.sources.get(one.summary_id, []), zone)
     return Item(
         ordinal=row.ordinal,
         kind=one.label,
@@ -193,26 +129,20 @@ def _summary_item(
         depth=one.depth,
         tokens=count,
         rule="stored" if stored_count is not None else "estimated",
-        wrapper_tokens=tokens.plugin_tokens(summary_xml(one, sources, zone)) - text_tokens,
+        wrapper_tokens=tokens.plugin_tokens(whole) - text_tokens,
         preview=preview(one.content),
         created_at=one.created_at,
-        covered_by=tuple(covered.get(one.summary_id, ())),
-        anomalies=anomalies,
+        covered_by=tuple(found.covered.get(one.summary_id, ())),
+        anomalies=_foreign(row, one.conversation_id),
+        pieces=(Piece(f"summaries {one.label}", count),),
     )
 
 
-def _message_item(
-    row: ContextItem,
-    one: MessageInContext,
-    parts: Sequence[PartSize],
-    shown: dict[int, str],
-    covered: dict[str, list[str]],
-) -> Item:
-    anomalies = []
-    if one.conversation_id != row.conversation_id:
-        anomalies.append(f"belongs to conversation {one.conversation_id}")
+def _message_item(row: ContextItem, one: MessageInContext, found: _Found, *, place: str, heartbeat: bool) -> Item:
+    parts = found.parts.get(one.message_id, [])
+    anomalies = _foreign(row, one.conversation_id)
     if one.rule == "estimated" and one.tokens:
-        anomalies.append(f"stored tokens {one.stored}, re-estimated {one.tokens}")
+        anomalies = (*anomalies, f"stored tokens {one.stored}, re-estimated {one.tokens}")
     empty = one.role == "assistant" and not one.preview.strip() and not parts
     return Item(
         ordinal=row.ordinal,
@@ -224,13 +154,18 @@ def _message_item(
         tokens=one.tokens,
         rule=one.rule,
         wrapper_tokens=0,
-        preview=preview(one.preview) if one.preview.strip() else shown.get(one.message_id, ""),
+        preview=preview(one.preview) if one.preview.strip() else found.previews.get(one.message_id, ""),
         created_at=one.created_at,
         dropped="empty assistant message" if empty else None,
-        covered_by=tuple(covered.get(f"#{one.message_id}", ())),
-        anomalies=tuple(anomalies),
-        pieces=_pieces(one, parts),
+        covered_by=tuple(found.covered.get(f"#{one.message_id}", ())),
+        anomalies=anomalies,
+        noise=noise.HEARTBEAT if heartbeat else None,
+        pieces=(Piece(noise.HEARTBEAT, one.tokens),) if heartbeat else _pieces(one, parts, place),
     )
+
+
+def _foreign(row: ContextItem, conversation_id: int) -> tuple[str, ...]:
+    return () if conversation_id == row.conversation_id else (f"belongs to conversation {conversation_id}",)
 
 
 def _missing_item(row: ContextItem) -> Item:
@@ -252,34 +187,31 @@ def _missing_item(row: ContextItem) -> Item:
     )
 
 
-def _pieces(one: MessageInContext, parts: Sequence[PartSize]) -> tuple[Piece, ...]:
-    """The message's tokens split over what it carries, in proportion to the measured parts."""
-    groups: dict[str, int] = {}
+def _pieces(one: MessageInContext, parts: Sequence[PartSize], place: str) -> tuple[Piece, ...]:
+    """The message's tokens split over what it carries, in proportion to its parts; ``place`` tells roles apart."""
+    weights: dict[str, int] = {}
     for part in parts:
-        if part.ignored:
-            continue
-        text_group = _text_group(one, part.part_type)
-        for group, size in (
-            (text_group, part.text_tokens),
-            ("tool input", part.input_tokens),
-            ("tool output", part.output_tokens),
+        for group, weight in (
+            (_text_group(one, part.part_type, place), part.text),
+            ("tool input", part.tool_input),
+            ("tool output", part.tool_output),
         ):
-            if size:
-                groups[group] = groups.get(group, 0) + size
-    if not groups:
-        groups = {_text_group(one, "text"): 1}
-    split = tokens.shares(one.tokens, list(groups.values()))
-    return tuple(Piece(group, size) for group, size in zip(groups, split, strict=True))
+            if weight:
+                weights[group] = weights.get(group, 0) + weight
+    if len(weights) < 2:
+        return (Piece(next(iter(weights), _text_group(one, "text", place)), one.tokens),)
+    split = tokens.shares(one.tokens, list(weights.values()))
+    return tuple(Piece(group, size) for group, size in zip(weights, split, strict=True))
 
 
-def _text_group(one: MessageInContext, part_type: str) -> str:
+def _text_group(one: MessageInContext, part_type: str, place: str) -> str:
     if part_type == "reasoning":
         return "reasoning"
     if part_type == "file" or one.preview.startswith(("[LCM File:", "[LCM Raw Payload:")):
         return "files"
     if one.role == "tool" or (part_type == "tool" and one.role != "user"):
         return "tool output"
-    return one.role
+    return f"{place}: {one.role}"
 
 
 def _coverage(reader: Reader, conversation_id: int) -> dict[str, list[str]]:
@@ -293,29 +225,8 @@ def _coverage(reader: Reader, conversation_id: int) -> dict[str, list[str]]:
     return {key: sorted(set(roots)) for key, roots in covered.items()}
 
 
-def _mark_order(items: list[Item]) -> list[Item]:
-    """Gaps, repeats and summaries behind messages, said on the item where they show."""
-    seen: set[str] = set()
-    behind = False
-    marked = []
-    expected = 0
-    for item in items:
-        said = list(item.anomalies)
-        if item.ordinal != expected:
-            said.append(f"gap: {item.ordinal} follows {expected - 1}" if expected else f"starts at {item.ordinal}")
-        if item.item_id in seen:
-            said.append("is in the context twice")
-        if behind and item.summary_id is not None:
-            said.append("summary behind a message")
-        behind = behind or item.message_id is not None
-        seen.add(item.item_id)
-        expected = item.ordinal + 1
-        marked.append(replace(item, anomalies=tuple(said)))
-    return marked
-
-
 def _overlay_focus(
-    reader: Reader, conversation_id: int, items: list[Item], zone: times.Zone
+    reader: Reader, conversation_id: int, items: list[Item], zone: times.Zone, found: _Found
 ) -> tuple[list[Item], str | None]:
     """The items with the active focus brief in place of what it covers; without a covered item there is no overlay."""
     active = [one for one in stored.briefs(reader, conversation_id) if one.status == "active" and one.content.strip()]
@@ -323,11 +234,9 @@ def _overlay_focus(
         return items, None
     brief = active[0]
     last_seq = stored.last_covered_seq(reader, conversation_id)
-    summaries = stored.summaries(reader, conversation_id)
     masked = [
-        item.summary_id is not None
-        and item.summary_id in summaries
-        and _is_covered(brief, summaries[item.summary_id], last_seq.get(item.summary_id))
+        item.summary_id in found.summaries
+        and _is_covered(brief, found.summaries[item.summary_id], last_seq.get(item.summary_id))
         for item in items
     ]
     if not any(masked):
@@ -344,9 +253,11 @@ def _overlay_focus(
         depth=None,
         tokens=count,
         rule="stored" if brief.token_count and brief.token_count > 0 else "estimated",
-        wrapper_tokens=tokens.plugin_tokens(brief_xml(brief, zone)) - text_tokens,
+        wrapper_tokens=tokens.plugin_tokens(xml.brief(brief, zone)) - text_tokens,
         preview=preview(brief.content),
         created_at=brief.created_at,
+        in_tail=items[first].in_tail,
+        pieces=(Piece("focus brief", count),),
     )
     said = f"covered by focus brief {brief.brief_id}"
     hidden = [replace(item, dropped=said) if mask else item for item, mask in zip(items, masked, strict=True)]
@@ -360,15 +271,23 @@ def _is_covered(brief: FocusBrief, summary: Summary, last_seq: int | None) -> bo
     return latest is not None and covered is not None and latest <= covered
 
 
-def _mark_tail(items: list[Item], fresh_tail: int) -> list[Item]:
-    """Everything from the start of the fresh tail on is protected: the last N messages, and the newest user message."""
-    places = [i for i, item in enumerate(items) if item.message_id is not None and item.kind != "missing"]
+def _tail_start(roles: Sequence[str | None], fresh_tail: int) -> int:
+    """Where the fresh tail begins: the last N messages, and back to the newest user message; all from there is kept.
+
+    ``roles`` are None for what is no message.
+    """
+    places = [i for i, role in enumerate(roles) if role is not None]
     if not places:
-        return items
-    start = places[-fresh_tail] if 0 < fresh_tail <= len(places) else (places[0] if fresh_tail else len(items))
-    newest_user = max((i for i in places if items[i].kind == "user"), default=len(items))
-    start = min(start, newest_user)
-    return [replace(item, in_tail=i >= start) for i, item in enumerate(items)]
+        return len(roles)
+    start = places[-fresh_tail] if 0 < fresh_tail <= len(places) else (places[0] if fresh_tail else len(roles))
+    return min(start, max((i for i in places if roles[i] == "user"), default=len(roles)))
+
+
+def _heartbeats(messages: Sequence[MessageInContext | None]) -> set[int]:
+    """The places of heartbeats and their pairs."""
+    places = [(i, one) for i, one in enumerate(messages) if one is not None]
+    flags = noise.heartbeats([(one.role, one.preview) for _, one in places])
+    return {i for (i, _), flag in zip(places, flags, strict=True) if flag}
 
 
 def _drop_over_budget(items: list[Item], window: int | None) -> list[Item]:
@@ -392,33 +311,3 @@ def _drop_over_budget(items: list[Item], window: int | None) -> list[Item]:
         else:
             left -= costs[i]
     return result
-
-
-def _classify(items: list[Item]) -> list[Item]:
-    """The budget class of every token: noise first, then what a message carries, role and place last."""
-    classified = []
-    for item in items:
-        if item.kind == "focus":
-            pieces: tuple[Piece, ...] = (Piece("focus brief", item.tokens),)
-        elif item.summary_id is not None and item.kind != "missing":
-            pieces = (Piece(f"summaries {item.kind}", item.tokens),)
-        elif item.noise:
-            pieces = (Piece(item.noise, item.tokens),)
-        else:
-            place = "fresh tail" if item.in_tail else "older"
-            pieces = tuple(
-                Piece(
-                    f"{place}: {one.group}" if one.group in ("user", "assistant", "system") else one.group, one.tokens
-                )
-                for one in item.pieces
-            )
-        classified.append(replace(item, pieces=pieces))
-    return classified
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _attribute(text: str) -> str:
-    return _escape(text).replace('"', "&quot;")

@@ -7,10 +7,13 @@ Checked by ``tests/analysis/test_budget.py``.
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lcm_lab import tokens
-from lcm_lab.analysis.assembly import Context, Item
+from lcm_lab.analysis.context import Context, Item
+
+if TYPE_CHECKING:
+    from lcm_lab.analysis.draw.figure import Figure
 
 LEAVES_OUT: Final = "the system prompt, tool schemas, injected files and what the provider adds to each message"
 WRAPPER: Final = "XML wrapper"
@@ -64,6 +67,18 @@ class Budget:
     estimator: str
     zone: str
     leaves_out: str = LEAVES_OUT
+
+    def figure(self) -> "Figure":
+        """Bars by class, with the budget line."""
+        from lcm_lab.analysis.draw.budget_figures import budget_bars
+
+        return budget_bars(self)
+
+    def treemap(self) -> "Figure":
+        """The same as areas."""
+        from lcm_lab.analysis.draw.budget_figures import budget_treemap
+
+        return budget_treemap(self)
 
     @property
     def percent(self) -> int | None:

@@ -6,11 +6,7 @@ user message right before such an answer.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from lcm_lab.analysis.assembly import Item
+from typing import Final
 
 HEARTBEAT: Final = "heartbeat"
 _ASKS: Final = re.compile(r"\bread\b[^\n]{0,80}\bHEARTBEAT\.md\b", re.IGNORECASE)
@@ -37,11 +33,3 @@ def heartbeats(messages: Sequence[tuple[str, str]]) -> list[bool]:
         if is_answer(messages[i][1]) and messages[i - 1][0] == "user":
             found[i - 1] = True
     return found
-
-
-def mark(items: Sequence["Item"]) -> list["Item"]:
-    """Context items with ``noise`` set on the heartbeats among the messages."""
-    places = [i for i, item in enumerate(items) if item.message_id is not None]
-    flags = heartbeats([(items[i].kind, items[i].preview) for i in places])
-    noisy = {i for i, flag in zip(places, flags, strict=True) if flag}
-    return [replace(item, noise=HEARTBEAT) if i in noisy else item for i, item in enumerate(items)]

@@ -84,9 +84,10 @@ class Reader:
         row = self._connection.execute(sql, parameters).fetchone()
         return None if row is None else row[0]
 
-    def cursor(self, sql: str, parameters: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """A cursor over a query, for a bulk loader that takes one."""
-        return self._connection.execute(sql, parameters)
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection itself, for a bulk loader that sets its own text factory; not to be kept."""
+        return self._connection
 
     def take_broken_text(self) -> bool:
         """Whether a text read since the last call was not valid UTF-8."""
@@ -196,15 +197,21 @@ class StoreFile:
         connection: sqlite3.Connection | None = None
         try:
             connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-            connection.execute("PRAGMA query_only=ON")
             connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("PRAGMA temp_store=MEMORY")
             connection.create_function("lcm_tokens", 1, _tokens, deterministic=True)
             connection.execute("BEGIN")
-            return look(Reader(connection, self._find_schema(connection), live=not immutable))
+            found = self._find_schema(connection)
+            for statement in found.stand_ins():
+                connection.execute(statement)
+            connection.execute("PRAGMA query_only=ON")
+            return look(Reader(connection, found, live=not immutable))
         except sqlite3.Error as error:
             raise self._explain(error) from error
         finally:
             if connection is not None:
+                # A cursor that somebody still holds would keep a closed connection, and its read lock, alive.
+                connection.rollback()
                 connection.close()
 
     def _find_schema(self, connection: sqlite3.Connection) -> Schema:

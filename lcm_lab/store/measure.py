@@ -1,18 +1,18 @@
 """SQL that gives each message and summary its token number, by the one rule every view uses.
 
 The number is the stored count where that is a number above 0; else the plugin's present rule over what is there: the
-larger of the content and the parts, because a message's parts also carry tool payloads and reasoning. A text with an
-embedded picture is always re-estimated, since a stored count may have taken the picture for text.
+larger of the content and the parts, because a message's parts also carry tool payloads and reasoning. A count of
+:data:`tokens.SUSPECT_COUNT` or more on a text with an embedded picture is not believed: it may have taken the picture
+for text, a million tokens for what costs a flat sum.
 """
 
+from lcm_lab import tokens
 from lcm_lab.store.schema import Schema
-from lcm_lab.store.text import estimate, octets, payload_estimate, valid_count
+from lcm_lab.store.text import estimate, payload_estimate, valid_count
 
 
 def parts_estimate(schema: Schema, message: str) -> str:
     """SQL: tokens of all parts of the message whose id is ``message``; 0 without parts."""
-    if not schema.has("message_parts"):
-        return "0"
 
     def column(name: str) -> str:
         return schema.column("message_parts", name, alias="mp")
@@ -27,9 +27,13 @@ def message_estimate(schema: Schema, alias: str) -> str:
 
 
 def has_picture(alias: str) -> str:
-    """SQL: whether a message's content holds an embedded picture."""
-    content = f"{alias}.content"
-    return f"({octets(content)} >= 4000 AND instr({content}, ';base64,') > 0)"
+    """SQL: whether a message's count is large enough to have taken an embedded picture for text, and there is one.
+
+    The count is looked at first: to look for pictures in every text would cost more than all the rest.
+    """
+    # As a CASE, because SQLite evaluates both sides of an AND whose value is asked for.
+    found = f"instr({alias}.content, ';base64,') > 0"
+    return f"CASE WHEN {alias}.token_count >= {tokens.SUSPECT_COUNT} THEN {found} ELSE 0 END"
 
 
 def message_tokens(schema: Schema, alias: str) -> str:
@@ -39,10 +43,15 @@ def message_tokens(schema: Schema, alias: str) -> str:
     return f"CASE WHEN {has_picture(alias)} THEN {estimated} ELSE COALESCE({stored}, {estimated}) END"
 
 
+def message_estimated(alias: str) -> str:
+    """SQL: 1 where :func:`message_tokens` is an estimate, 0 where it is the stored count."""
+    invalid = f"{valid_count(f'{alias}.token_count')} IS NULL"
+    return f"CASE WHEN {invalid} THEN 1 ELSE {has_picture(alias)} END"
+
+
 def message_rule(alias: str) -> str:
     """SQL: which rule gave :func:`message_tokens`: ``stored`` or ``estimated``."""
-    stored = f"NOT {has_picture(alias)} AND {valid_count(f'{alias}.token_count')} > 0"
-    return f"CASE WHEN {stored} THEN 'stored' ELSE 'estimated' END"
+    return f"CASE WHEN {message_estimated(alias)} THEN 'estimated' ELSE 'stored' END"
 
 
 def summary_tokens(alias: str) -> str:

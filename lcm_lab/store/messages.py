@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from lcm_lab.store import measure
 from lcm_lab.store.connect import Reader
-from lcm_lab.store.rows import Message, Part, load, typed
+from lcm_lab.store.rows import Message, Part, load, select_list, typed
 from lcm_lab.store.text import message_text
 
 T = TypeVar("T")
@@ -85,13 +85,26 @@ def parts_of(reader: Reader, ids: Iterable[int]) -> dict[int, list[Part]]:
     return found
 
 
+def after(reader: Reader, conversation_id: int, seq: int | None) -> tuple[int, int]:
+    """How many messages of a conversation have a ``seq`` above this one, and their tokens; (0, 0) without a ``seq``."""
+    if seq is None:
+        return 0, 0
+    tokens = measure.message_tokens(reader.schema, "t")
+    sql = f"SELECT count(*), COALESCE(sum({tokens}), 0) FROM messages t WHERE t.conversation_id = ? AND t.seq > ?"
+    count, total = reader.all(sql, (conversation_id, seq))[0]
+    return count, total
+
+
+def ids(reader: Reader, conversation_id: int) -> frozenset[int]:
+    """The ids of all messages of a conversation."""
+    sql = "SELECT message_id FROM messages WHERE conversation_id = ?"
+    return frozenset(row[0] for row in reader.rows(sql, (conversation_id,)))
+
+
 def linked(reader: Reader, summary_id: str) -> list[Message]:
     """The messages a leaf was made from, in their order; missing ones are left out."""
-    if not reader.schema.has("summary_messages"):
-        return []
-    columns = ", ".join(reader.schema.column("messages", name, alias="t") for name in Message.__dataclass_fields__)
     sql = (
-        f"SELECT {columns} FROM summary_messages l JOIN messages t ON t.message_id = l.message_id "
+        f"SELECT {select_list(reader, Message)} FROM summary_messages l JOIN messages t ON t.message_id = l.message_id "
         "WHERE l.summary_id = ? ORDER BY l.ordinal, t.seq"
     )
     return list(typed(reader, Message, reader.rows(sql, (summary_id,))))

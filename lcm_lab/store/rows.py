@@ -210,12 +210,14 @@ def load(reader: Reader, row: type[R], tail: str, parameters: tuple[Any, ...] = 
 
 
 def stream(reader: Reader, row: type[R], tail: str, parameters: tuple[Any, ...] = ()) -> Iterator[R]:
-    """As :func:`load`, one by one; nothing where the store has no such table."""
-    if not reader.schema.has(row.TABLE):
-        return
-    columns = ", ".join(reader.schema.column(row.TABLE, name, alias="t") for name in _wanted(row))
-    sql = f'SELECT {columns} FROM "{row.TABLE}" AS t {tail}'
+    """As :func:`load`, one by one."""
+    sql = f'SELECT {select_list(reader, row)} FROM "{row.TABLE}" AS t {tail}'
     yield from typed(reader, row, reader.rows(sql, parameters))
+
+
+def select_list(reader: Reader, row: type[Row]) -> str:
+    """SQL: the columns of a row in field order, from its table under the alias ``t``; NULL where the store has none."""
+    return ", ".join(reader.schema.column(row.TABLE, name, alias="t") for name in _wanted(row))
 
 
 def typed(reader: Reader, row: type[R], values: Iterable[tuple[Any, ...]]) -> Iterator[R]:
@@ -248,7 +250,9 @@ def _mend(
         return kind()
     mended: Any
     if kind is int and isinstance(value, float) and value == value and abs(value) < 2**63:  # noqa: PLR0124  (NaN)
-        mended, problem = round(value), f"{value!r} in a column of whole numbers, read as {round(value)}"
+        # As SQL rounds it in store.text.valid_count.
+        mended = int(value + 0.5) if value > 0 else int(value)
+        problem = f"{value!r} in a column of whole numbers, read as {mended}"
     elif kind is int:
         mended, problem = (
             None if _wanted(row)[name][1] else 0,

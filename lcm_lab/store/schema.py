@@ -117,6 +117,14 @@ class Schema:
         prefix = f"{alias}." if alias else ""
         return f"{prefix}{quote(column)}" if self.has(table, column) else "NULL"
 
+    def stand_ins(self) -> list[str]:
+        """SQL that makes an empty temporary table for each one this store lacks, so that it reads as empty."""
+        return [
+            f"CREATE TEMP TABLE {quote(table)} ({', '.join(quote(column) for column in sorted(columns))})"
+            for table, columns in KNOWN_COLUMNS.items()
+            if table not in self.tables
+        ]
+
     @property
     def era(self) -> str:
         """The plugin line that last shaped the store, as far as its columns show."""

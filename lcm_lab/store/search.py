@@ -8,12 +8,16 @@ the way it was found.
 
 import re
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lcm_lab.errors import UsageError
 from lcm_lab.store.connect import Reader
+from lcm_lab.store.messages import parts_of
 from lcm_lab.store.rows import kind_label
-from lcm_lab.store.text import preview
+from lcm_lab.store.schema import FULL_TEXT_TABLES
+from lcm_lab.store.text import part_text, preview
 
 INDEX: Final = "full-text index (words, any inflection)"
 SCAN: Final = "literal scan (any part of a word, ASCII case ignored)"
@@ -22,6 +26,7 @@ _SCRIPT_WITHOUT_SPACES: Final = re.compile(
 )
 _WORD: Final = re.compile(r"\w")
 _CONTEXT: Final = 60
+_PAYLOADS: Final = ("text_content", "tool_input", "tool_output", "tool_error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +64,24 @@ def search(
     found: list[tuple[int, Hit]] = []
     modes: dict[str, str] = {}
     notes: list[str] = []
-    if place == "summaries" and reader.schema.has("summaries"):
+    if place == "summaries":
         modes["summaries"] = SCAN
         found = _summaries(reader, text, conversation_id, limit + 1, bound)
         if len(found) > limit:
             return Hits(tuple(hit for _, hit in found[:limit]), f"summaries:{found[limit - 1][0]}", modes)
-        bound = None
+        place, bound = "messages", None
     room = limit - len(found)
-    messages, modes["messages"] = _messages(reader, text, conversation_id, room + 1, bound, notes)
-    rows = [*found, *messages[:room]]
-    more = len(messages) > room
-    last = messages[room - 1][0] if more and room else None
-    following = f"messages:{last if last is not None else ''}" if more else None
-    return Hits(tuple(hit for _, hit in rows), following, modes, tuple(notes))
+    messages, modes["messages"] = _messages(reader, text, conversation_id, room + 1, (place, bound), notes)
+    rows = tuple(hit for _, hit in [*found, *messages[:room]])
+    if len(messages) <= room:
+        return Hits(rows, None, modes, tuple(notes))
+    # The way stands in the cursor: the next page must go on in the same one.
+    way = "index" if modes["messages"] == INDEX else "scan"
+    return Hits(rows, f"{way}:{messages[room - 1][0] if room else 2**62}", modes, tuple(notes))
 
 
 def index_state(reader: Reader) -> dict[str, str]:
     """For each full-text table: ``works``, ``missing``, or why it cannot be used."""
-    from lcm_lab.store.schema import FULL_TEXT_TABLES
-
     return {name: _index_problem(reader, name) or "works" for name in FULL_TEXT_TABLES}
 
 
@@ -92,32 +96,35 @@ def _index_problem(reader: Reader, table: str) -> str | None:
 
 
 def _parse_cursor(cursor: str | None) -> tuple[str, int | None]:
-    from lcm_lab.errors import UsageError
-
     if not cursor:
         return "summaries", None
     place, _, bound = cursor.partition(":")
-    if place not in ("summaries", "messages") or not (bound == "" or bound.lstrip("-").isdigit()):
+    if place not in ("summaries", "index", "scan") or not bound.lstrip("-").isdigit():
         raise UsageError(f"{cursor!r} is not a cursor of a search; take the 'next' of the page before.")
-    return place, int(bound) if bound else None
+    return place, int(bound)
 
 
 def _messages(
-    reader: Reader, text: str, conversation_id: int | None, limit: int, bound: int | None, notes: list[str]
+    reader: Reader,
+    text: str,
+    conversation_id: int | None,
+    limit: int,
+    place: tuple[str, int | None],
+    notes: list[str],
 ) -> tuple[list[tuple[int, Hit]], str]:
-    if _SCRIPT_WITHOUT_SPACES.search(text) or not _WORD.search(text):
-        return _scan_messages(reader, text, conversation_id, limit, bound), SCAN
-    problem = _index_problem(reader, "messages_fts")
+    way, bound = place
+    fits_index = _WORD.search(text) and not _SCRIPT_WITHOUT_SPACES.search(text)
+    problem = "missing" if way == "scan" or not fits_index else _index_problem(reader, "messages_fts")
     if problem is None:
         try:
             found = _indexed_messages(reader, text, conversation_id, limit, bound)
         except sqlite3.DatabaseError as error:
             problem = f"cannot be used: {error}"
         else:
-            # The first page decides: nothing in the index may mean that the index lacks rows.
-            if found or bound is not None:
+            # Nothing on the first page may mean that the index lacks rows; then the scan decides.
+            if found or way == "index":
                 return found, INDEX
-            return _scan_messages(reader, text, conversation_id, limit, bound), SCAN
+            problem = "missing"
     if problem != "missing":
         notes.append(f"messages_fts {problem}; searched by a scan instead")
     return _scan_messages(reader, text, conversation_id, limit, bound), SCAN
@@ -139,30 +146,20 @@ def _indexed_messages(
 def _scan_messages(
     reader: Reader, text: str, conversation_id: int | None, limit: int, bound: int | None
 ) -> list[tuple[int, Hit]]:
-    like = _like(text)
-    conditions: list[str] = []
-    parameters: list[Any] = [like]
-    in_parts = "0"
-    if reader.schema.has("message_parts"):
-        texts = ("text_content", "tool_input", "tool_output", "tool_error")
-        wanted = " OR ".join(
-            f"{reader.schema.column('message_parts', name, alias='p')} LIKE ? ESCAPE '\\'" for name in texts
-        )
-        in_parts = f"EXISTS (SELECT 1 FROM message_parts p WHERE p.message_id = m.message_id AND ({wanted}))"
-        parameters += [like] * len(texts)
-    conditions.append(f"(CAST(m.content AS TEXT) LIKE ? ESCAPE '\\' OR {in_parts})")
+    holds, wanted = _holding(text)
+    payloads = " OR ".join(holds(f"p.{name}") for name in _PAYLOADS)
+    in_parts = f"EXISTS (SELECT 1 FROM message_parts p WHERE p.message_id = m.message_id AND ({payloads}))"
+    conditions = [f"({holds('m.content')} OR {in_parts})"]
+    parameters: list[Any] = [wanted] * (1 + len(_PAYLOADS))
     _bounds("m", "message_id", conversation_id, bound, conditions, parameters)
     sql = f"""
         SELECT m.message_id, m.conversation_id, m.role, m.created_at, m.content FROM messages m
         WHERE {" AND ".join(conditions)} ORDER BY m.message_id DESC LIMIT ?"""
     rows = reader.all(sql, (*parameters, limit))
-    from lcm_lab.store.messages import parts_of
-    from lcm_lab.store.text import part_text
-
     elsewhere = [row[0] for row in rows if text.casefold() not in str(row[4] or "").casefold()]
     parts = parts_of(reader, elsewhere)
     return [
-        _message_hit((*row[:4], "\n".join(part_text(p) for p in parts[row[0]]) if row[0] in parts else row[4]), text)
+        _message_hit((*row[:4], "\n".join(map(part_text, parts[row[0]])) if row[0] in parts else row[4]), text)
         for row in rows
     ]
 
@@ -170,7 +167,8 @@ def _scan_messages(
 def _summaries(
     reader: Reader, text: str, conversation_id: int | None, limit: int, bound: int | None
 ) -> list[tuple[int, Hit]]:
-    conditions, parameters = ["CAST(s.content AS TEXT) LIKE ? ESCAPE '\\'"], [_like(text)]
+    holds, wanted = _holding(text)
+    conditions, parameters = [holds("s.content")], [wanted]
     _bounds("s", "rowid", conversation_id, bound, conditions, parameters)
     sql = f"""
         SELECT s.rowid, s.summary_id, s.conversation_id, s.kind, s.depth, s.created_at, s.content FROM summaries s
@@ -179,6 +177,15 @@ def _summaries(
         (row[0], Hit("summaries", str(row[1]), row[2], kind_label(row[3], row[4]), row[5], _snippet(row[6], text)))
         for row in reader.rows(sql, (*parameters, limit))
     ]
+
+
+def _holding(text: str) -> tuple[Callable[[str], str], Any]:
+    """SQL that says whether a column holds ``text``, and the value it is given."""
+    if "\x00" in text:
+        # SQLite ends a text at its first NUL, so such a text is compared as bytes.
+        return lambda column: f"instr(CAST({column} AS BLOB), ?) > 0", text.encode("utf-8", "replace")
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return lambda column: f"CAST({column} AS TEXT) LIKE ? ESCAPE '\\'", f"%{escaped}%"
 
 
 def _bounds(
@@ -194,11 +201,6 @@ def _bounds(
 
 def _message_hit(row: tuple[Any, ...], text: str) -> tuple[int, Hit]:
     return row[0], Hit("messages", str(row[0]), row[1], str(row[2]), row[3], _snippet(row[4], text))
-
-
-def _like(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
 
 
 def _snippet(content: object, text: str) -> str:

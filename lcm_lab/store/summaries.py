@@ -42,8 +42,6 @@ class Node:
 
 def nodes(reader: Reader, conversation_id: int | None = None, *, ids: Iterable[str] | None = None) -> list[Node]:
     """The summaries of a conversation (of the store without one, or those with ``ids``) without their texts."""
-    if not reader.schema.has("summaries"):
-        return []
     if ids is not None:
         return [
             node
@@ -69,8 +67,6 @@ def edges(reader: Reader, conversation_id: int | None = None) -> list[Edge]:
 
 def leaf_messages(reader: Reader, conversation_id: int) -> dict[str, tuple[int, ...]]:
     """Message ids by leaf, in link order, for the summaries of a conversation."""
-    if not (reader.schema.has("summary_messages") and reader.schema.has("summaries")):
-        return {}
     sql = (
         "SELECT l.summary_id, l.message_id FROM summaries s JOIN summary_messages l ON l.summary_id = s.summary_id "
         "WHERE s.conversation_id = ? ORDER BY l.summary_id, l.ordinal"
@@ -109,10 +105,8 @@ def derived(reader: Reader, summary_id: str) -> list[str]:
 
 
 def _nodes(reader: Reader, where: str, parameters: tuple[object, ...]) -> list[Node]:
-    has, column = reader.schema.has, reader.schema.column
-
     def read(name: str) -> str:
-        return column("summaries", name, alias="t")
+        return reader.schema.column("summaries", name, alias="t")
 
     links = "(SELECT count(*) FROM summary_messages l WHERE l.summary_id = t.summary_id)"
     from_messages = (
@@ -131,10 +125,8 @@ def _nodes(reader: Reader, where: str, parameters: tuple[object, ...]) -> list[N
         SELECT t.summary_id, t.conversation_id, t.kind, t.depth, {measure.summary_tokens("t")},
                {measure.summary_rule("t")}, {octets("t.content")}, substr(t.content, 1, 480),
                {read("earliest_at")}, {read("latest_at")}, t.created_at, {read("model")},
-               {links if has("summary_messages") else "0"},
-               CASE WHEN t.kind = 'leaf' OR t.depth = 0 THEN {from_messages if has("summary_messages") else "NULL"}
-                    ELSE {from_sources if has("summary_parents") else "NULL"} END,
-               {in_context if has("context_items") else "NULL"}
+               {links}, CASE WHEN t.kind = 'leaf' OR t.depth = 0 THEN {from_messages} ELSE {from_sources} END,
+               {in_context}
         FROM summaries t {where}"""
     found = []
     for row in reader.rows(sql, parameters):

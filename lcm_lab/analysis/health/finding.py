@@ -1,0 +1,173 @@
+"""Findings, and the report that every view of the health of a store is made from.
+
+The invariant: a finding names rows, so that a script can take (code, row) pairs and a person can go and look; one
+finding per row, unless the rows only mean something together (a run of duplicates, the gaps of a context). Checked by
+``tests/analysis/test_health_report.py``.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+Severity = Literal["error", "warning", "info"]
+SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "info")
+
+ONE_BY_ONE: Final = 5000
+"""Findings of one code that are kept one by one; what is beyond is kept as one finding per conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong or suspicious in a store.
+
+    ``code`` is a rule's id and a slug, ``ids`` are row keys of ``table`` as text: context items as
+    ``conversation:ordinal``, edges as ``derived->source``, links as ``summary->message``. ``message`` says what is so,
+    with numbers; ``advice`` says what to do next. Without ``ids`` the finding is about the table or the whole file.
+    """
+
+    code: str
+    severity: Severity
+    table: str
+    ids: tuple[str, ...]
+    conversation_id: int | None
+    message: str
+    advice: str
+
+    @property
+    def rule(self) -> str:
+        """The rule's id: ``code`` without its slug."""
+        return self.code.partition("-")[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding as plain JSON values."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "table": self.table,
+            "ids": list(self.ids),
+            "conversation_id": self.conversation_id,
+            "message": self.message,
+            "advice": self.advice,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A healthy summary that has a marker in its text, with the reason why it is not counted as broken."""
+
+    summary_id: str
+    conversation_id: int
+    marker: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A rule that could not run, or ran on a part only, with the reason."""
+
+    rule: str
+    conversation_id: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The health of a store, or of one of its conversations (``conversation_id``)."""
+
+    store: str
+    conversation_id: int | None
+    findings: tuple[Finding, ...]
+    quoted: tuple[Quoted, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Findings by severity; every severity is there."""
+        found = Counter(one.severity for one in self.findings)
+        return {severity: found[severity] for severity in SEVERITIES}
+
+    @property
+    def scope(self) -> str:
+        """What was looked at, in words."""
+        return "the whole store" if self.conversation_id is None else f"conversation {self.conversation_id}"
+
+    def pairs(self, *severities: Severity) -> set[tuple[str, str]]:
+        """(rule id, row) for each row of each finding of these severities (of all without any)."""
+        wanted = severities or SEVERITIES
+        return {(one.rule, key) for one in self.findings if one.severity in wanted for key in one.ids}
+
+    def of(self, code: str) -> tuple[Finding, ...]:
+        """The findings of a rule id (``C3``) or of a full code (``C3-dangling-item``)."""
+        return tuple(one for one in self.findings if code in (one.code, one.rule))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Store, findings and counts as plain JSON values."""
+        return {"store": self.store, "findings": [one.as_dict() for one in self.findings], "counts": self.counts}
+
+
+class Collector:
+    """Takes findings as they come, drops repeats of a row, and stays small when a store is broken throughout."""
+
+    def __init__(self) -> None:
+        self.quoted: list[Quoted] = []
+        self.skipped: list[Skipped] = []
+        self._findings: list[Finding] = []
+        self._seen: set[tuple[str, tuple[str, ...]]] = set()
+        self._per_code: Counter[str] = Counter()
+        self._rest: dict[tuple[str, int | None], tuple[Finding, list[str]]] = {}
+
+    def add(self, found: Iterable[Finding]) -> None:
+        """Take findings from a rule."""
+        for one in found:
+            if one.ids and (one.code, one.ids) in self._seen:
+                continue
+            self._per_code[one.code] += 1
+            if self._per_code[one.code] <= ONE_BY_ONE:
+                self._seen.add((one.code, one.ids))
+                self._findings.append(one)
+            else:
+                _, ids = self._rest.setdefault((one.code, one.conversation_id), (one, []))
+                ids.extend(one.ids)
+
+    def skip(self, rule: str, conversation_id: int | None, reason: str) -> None:
+        """Note that a rule did not run (in this conversation)."""
+        entry = Skipped(rule, conversation_id, reason)
+        if entry not in self.skipped:
+            self.skipped.append(entry)
+
+    def report(self, store: str, conversation_id: int | None) -> Report:
+        """All that was found, the worst first."""
+        ranked = sorted([*self._findings, *self._folded()], key=_rank)
+        return Report(store, conversation_id, tuple(ranked), tuple(self.quoted), tuple(self.skipped))
+
+    def _folded(self) -> Iterator[Finding]:
+        for one, ids in self._rest.values():
+            text = f"{len(ids)} more rows like this one: {one.message}"
+            yield Finding(one.code, one.severity, one.table, tuple(ids), one.conversation_id, text, one.advice)
+
+
+def some(ids: Iterable[object], *, limit: int = 8) -> str:
+    """The first few of ``ids`` for a sentence, and how many more there are.
+
+    >>> some([3, 1, 2]), some(range(20), limit=3)
+    ('3, 1, 2', '0, 1, 2 and 17 more')
+    """
+    listed = list(ids)
+    text = ", ".join(str(one) for one in listed[:limit])
+    return text if len(listed) <= limit else f"{text} and {len(listed) - limit} more"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> count(1, "row"), count(3, "row"), count(2, "summary", "summaries")
+    ('1 row', '3 rows', '2 summaries')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _rank(one: Finding) -> tuple[int, str, int, int, str]:
+    conversation = -1 if one.conversation_id is None else one.conversation_id
+    first = one.ids[0] if one.ids else ""
+    return (SEVERITIES.index(one.severity), one.code, conversation, len(first), first)

@@ -1,0 +1,229 @@
+"""Rules about the summary DAG: links, edges, depth, cycles and nodes that nothing uses (L1 to L7, D1, D2, O1)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lcm_lab.analysis.health.facts import Facts, Node
+from lcm_lab.analysis.health.finding import Finding, Severity, count, some
+from lcm_lab.store.checks import EdgeFact, LinkFact
+
+_DANGLING = "Remove the row; a rewrite or a dissolve of a summary with such an edge leaves that source out in silence."
+
+
+def without_source(facts: Facts) -> Iterator[Finding]:
+    """L1: a leaf has at least one link, a condensed summary at least one source, existing or not."""
+    sources = facts.sources()
+    for node in facts.nodes.values():
+        if node.is_leaf and not facts.links.get(node.summary_id):
+            text = f"leaf {node.summary_id} is linked to no message: it cannot be expanded or rewritten"
+            yield _of(
+                node, "L1-leaf-without-messages", "error", text, "Check its text by hand, then remove it or keep it."
+            )
+        elif not node.is_leaf and not sources.get(node.summary_id):
+            text = f"condensed summary {node.summary_id} has no sources: it cannot be expanded, rewritten or dissolved"
+            yield _of(node, "L1-no-sources", "error", text, "Check its text by hand, then remove it or keep it.")
+
+
+def wrong_source(facts: Facts) -> Iterator[Finding]:
+    """L2: a leaf has no sources among summaries, a condensed summary no messages of its own."""
+    sources = facts.sources()
+    for node in facts.nodes.values():
+        if node.is_leaf and sources.get(node.summary_id):
+            number = count(len(sources[node.summary_id]), "summary", "summaries")
+            text = f"leaf {node.summary_id} names {number} as sources; a leaf is made from messages"
+            yield _of(
+                node, "L2-leaf-with-sources", "warning", text, "Compare its text with both, then remove the wrong rows."
+            )
+        elif not node.is_leaf and facts.links.get(node.summary_id):
+            number = count(len(facts.links[node.summary_id]), "message")
+            text = f"condensed summary {node.summary_id} is linked to {number}; it is made from summaries"
+            yield _of(
+                node, "L2-condensed-with-messages", "warning", text, "Compare its text, then remove the wrong rows."
+            )
+
+
+def dangling(facts: Facts) -> Iterator[Finding]:
+    """L3: both ends of each edge and link are there, in one conversation."""
+    for edge in facts.edges:
+        yield from edge_ends(edge, facts.conversation_id)
+    for links in [*facts.links.values(), facts.links_in]:
+        for link in links:
+            yield from link_ends(link, facts.conversation_id)
+
+
+def edge_ends(edge: EdgeFact, conversation_id: int | None) -> Iterator[Finding]:
+    """L3 for one edge."""
+    missing = [
+        name for name, owner in ((edge.derived, edge.derived_owner), (edge.source, edge.source_owner)) if owner is None
+    ]
+    home = edge.derived_owner if edge.derived_owner is not None else edge.source_owner
+    home = conversation_id if home is None else home
+    if missing:
+        text = f"edge {edge.key} leads to a summary that does not exist: {some(missing)}"
+        yield Finding("L3-dangling-edge", "error", "summary_parents", (edge.key,), home, text, _DANGLING)
+    elif edge.derived_owner != edge.source_owner:
+        text = f"edge {edge.key} joins conversation {edge.derived_owner} to conversation {edge.source_owner}"
+        advice = "Transplant copies summaries with their edges; an edge across conversations has to be removed by hand."
+        yield Finding("L3-foreign-edge", "error", "summary_parents", (edge.key,), home, text, advice)
+
+
+def link_ends(link: LinkFact, conversation_id: int | None) -> Iterator[Finding]:
+    """L3 for one link."""
+    home = link.summary_owner if link.summary_owner is not None else link.message_owner
+    home = conversation_id if home is None else home
+    missing = [] if link.summary_owner is not None else [f"summary {link.summary_id}"]
+    if link.message_owner is None:
+        missing.append(f"message {link.message_id}")
+    if missing:
+        text = f"link {link.key} names a row that does not exist: {some(missing)}"
+        yield Finding("L3-dangling-link", "error", "summary_messages", (link.key,), home, text, _DANGLING)
+    elif link.summary_owner != link.message_owner:
+        text = (
+            f"link {link.key} joins conversation {link.summary_owner} to a message of conversation {link.message_owner}"
+        )
+        advice = (
+            "Transplant copies messages with their summaries; a link across conversations has to be removed by hand."
+        )
+        yield Finding("L3-foreign-link", "error", "summary_messages", (link.key,), home, text, advice)
+
+
+def cycles(facts: Facts) -> Iterator[Finding]:
+    """L4: no summary is made from itself, over however many steps; one finding per cycle, with all its summaries."""
+    yield from circles(facts.edges, facts.conversation_id)
+
+
+def circles(edges: Iterable[EdgeFact], conversation_id: int | None) -> Iterator[Finding]:
+    """L4 for any edges."""
+    pairs = [(edge.derived, edge.source) for edge in edges]
+    if not pairs:
+        return
+    import networkx as nx
+
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_edges_from(pairs)
+    for component in nx.strongly_connected_components(graph):
+        ids = sorted(component)
+        if len(ids) > 1 or graph.has_edge(ids[0], ids[0]):
+            text = f"{count(len(ids), 'summary', 'summaries')} made from each other in a circle: {some(ids)}"
+            advice = "Remove one edge of the circle before any rewrite; lcm-tui does not end on it."
+            yield Finding("L4-cycle", "error", "summaries", tuple(ids), conversation_id, text, advice)
+
+
+def numbering(facts: Facts) -> Iterator[Finding]:
+    """L5: the sources and the links of a summary are numbered 0, 1, 2 and so on. Dangling rows may fill a place."""
+    for derived, edges in facts.sources().items():
+        node = facts.nodes.get(derived)
+        if node is not None:
+            yield from _numbering(node, "sources", [(one.ordinal, one.source in facts.nodes) for one in edges])
+    for summary_id, links in facts.links.items():
+        if summary_id in facts.nodes:
+            pairs = [(one.ordinal, one.message_owner is not None) for one in links]
+            yield from _numbering(facts.nodes[summary_id], "messages", pairs)
+
+
+def shared(facts: Facts) -> Iterator[Finding]:
+    """L6: a summary is the source of at most one other. L7: a message is linked to at most one leaf."""
+    derived: dict[str, list[str]] = {}
+    for edge in facts.edges:
+        if edge.derived_owner is not None and edge.source in facts.nodes:
+            derived.setdefault(edge.source, []).append(edge.derived)
+    for source, found in derived.items():
+        if len(found) > 1:
+            text = f"summary {source} is the source of {len(found)} others: {some(found)}"
+            advice = "Before a dissolve of one of them, look at what the others lose."
+            yield _of(facts.nodes[source], "L6-shared-source", "warning", text, advice)
+    leaves: dict[Any, list[Node]] = {}
+    for summary_id, links in facts.links.items():
+        node = facts.nodes.get(summary_id)
+        for link in links if node is not None and node.is_leaf else ():
+            if link.message_owner is not None and node is not None:
+                leaves.setdefault(link.message_id, []).append(node)
+    for message_id, nodes in leaves.items():
+        if len(nodes) > 1:
+            # Transplant copies leaves that share messages, and leaves their times empty: that is legal.
+            copied = has_times(facts) and any(node.row.earliest_at is None for node in nodes)
+            severity: Severity = "info" if copied else "warning"
+            text = f"message {message_id} is linked to {len(nodes)} leaves: {some(node.summary_id for node in nodes)}"
+            advice = "Nothing is lost, but the message is told in each of them; compare the leaves."
+            yield Finding(
+                "L7-shared-message", severity, "messages", (str(message_id),), facts.conversation_id, text, advice
+            )
+
+
+def depth(facts: Facts) -> Iterator[Finding]:
+    """D1: a condensed summary is one deeper than its deepest source. D2: depth 0 exactly for leaves."""
+    sources = facts.sources()
+    for node in facts.nodes.values():
+        own = node.row.depth
+        if not isinstance(own, int):
+            if own is not None or facts.reader.schema.has("summaries", "depth"):
+                text = f"summary {node.summary_id} has {own!r} where its depth should be"
+                yield _of(node, "D2-kind-and-depth", "error", text, "Set the depth from its sources.")
+        elif node.is_leaf != (own == 0):
+            text = f"summary {node.summary_id} is called {node.row.kind} and has depth {own}; only leaves have depth 0"
+            yield _of(
+                node, "D2-kind-and-depth", "error", text, "Look at what it was made from, then set kind or depth."
+            )
+        if node.is_leaf and isinstance(own, int) and own != 0:
+            text = f"leaf {node.summary_id} has depth {own}; a leaf has depth 0"
+            yield _of(node, "D1-depth", "error", text, "Set the depth to 0.")
+        elif not node.is_leaf and isinstance(own, int):
+            yield from _depth_of_condensed(node, own, sources.get(node.summary_id, []), facts)
+
+
+def unused(facts: Facts) -> Iterator[Finding]:
+    """O1: a summary that is neither in the context nor the source of another."""
+    used = {item.summary_id for item in facts.items} | {edge.source for edge in facts.edges}
+    for node in facts.nodes.values():
+        if node.summary_id not in used:
+            text = f"summary {node.summary_id} ({node.tokens:,} tokens) is not in the context and no source of another"
+            advice = (
+                "Nothing to do: resets and archived conversations leave such summaries; they can still be searched."
+            )
+            yield _of(node, "O1-unused-summary", "info", text, advice)
+
+
+def has_times(facts: Facts) -> bool:
+    """Whether this store's summaries have times at all."""
+    return facts.reader.schema.has("summaries", "earliest_at") and facts.reader.schema.has("summaries", "latest_at")
+
+
+def _depth_of_condensed(node: Node, own: int, edges: list[EdgeFact], facts: Facts) -> Iterator[Finding]:
+    depths = [facts.nodes[edge.source].row.depth for edge in edges if edge.source in facts.nodes]
+    depths = [one for one in depths if isinstance(one, int)]
+    if not depths:
+        return
+    right = max(depths) + 1
+    # A source that is missing, or lies in another conversation, may have been the deepest one.
+    lenient = len(depths) < len(edges) and own > right
+    if own != right and not lenient:
+        text = (
+            f"summary {node.summary_id} has depth {own}, and its deepest source has {right - 1}: it should be {right}"
+        )
+        yield _of(node, "D1-depth", "error", text, f"Set the depth to {right}.")
+    elif len(set(depths)) > 1:
+        mixed = some(sorted(set(depths)))
+        text = f"summary {node.summary_id} is made from depths {mixed}; the plugin joins one depth only"
+        yield _of(node, "D1-mixed-depths", "warning", text, "Look at its sources; nothing is broken by this alone.")
+
+
+def _numbering(node: Node, what: str, pairs: list[tuple[Any, bool]]) -> Iterator[Finding]:
+    numbers = [ordinal for ordinal, resolves in pairs if resolves]
+    filled = {ordinal for ordinal, _ in pairs}
+    bad = [one for one in numbers if not isinstance(one, int) or one < 0]
+    twice = [one for one, times in Counter(numbers).items() if times > 1]
+    whole = [one for one in numbers if isinstance(one, int) and one >= 0]
+    holes = [one for one in range(min(max(whole, default=-1), 100_000)) if one not in filled]
+    if not (bad or twice or holes):
+        return
+    problems = [f"used twice {some(twice)}"] if twice else []
+    problems += [f"unused {some(holes)}"] if holes else []
+    problems += [f"no whole number {some(map(repr, bad))}"] if bad else []
+    text = f"the {what} of summary {node.summary_id} are not numbered 0 to {len(numbers) - 1}: {'; '.join(problems)}"
+    advice = f"Check the order of its {what} before a rewrite; their order in the prompt follows these numbers."
+    yield _of(node, "L5-link-order", "warning", text, advice)
+
+
+def _of(node: Node, code: str, severity: Severity, text: str, advice: str) -> Finding:
+    return Finding(code, severity, "summaries", (node.summary_id,), node.row.conversation_id, text, advice)

@@ -1,0 +1,56 @@
+"""Where things are on this machine: the store to open, the demo store, and the notebooks to work in."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from lcm_lab.sessions.state import state_dir
+
+HERE: Final = Path(__file__).resolve().parent
+
+
+def store_path(given: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> tuple[Path, str]:
+    """The store to open and what chose it: the argument, ``LCM_LAB_DB``, ``LCM_DATABASE_PATH``, the state folder."""
+    env = os.environ if env is None else env
+    if given is not None and str(given).strip():
+        return Path(given).expanduser(), "--db"
+    for name in ("LCM_LAB_DB", "LCM_DATABASE_PATH"):
+        if env.get(name, "").strip():
+            return Path(env[name].strip()).expanduser(), name
+    by = "OPENCLAW_STATE_DIR" if env.get("OPENCLAW_STATE_DIR", "").strip() else "the default place"
+    return state_dir(env) / "lcm.db", by
+
+
+def demo_store() -> Path:
+    """The demo store; built on first use, and again when the text it is made from has changed."""
+    from platformdirs import user_cache_path
+
+    from lcm_lab.data import demo_store as builder
+
+    # A folder for each version of the text: a newer lcm-lab builds beside what somebody may have worked on.
+    return builder.build(user_cache_path("lcm-lab") / f"demo-{builder.content_version()[:10]}")
+
+
+def is_checkout() -> bool:
+    """Whether this package runs from a checkout, where the notebooks are the ones under version control."""
+    return (HERE.parent / "pyproject.toml").is_file() and (HERE / "notebooks").is_symlink()
+
+
+def notebooks() -> Path:
+    """The folder of notebooks to open: the checkout's own, else a working copy that keeps what the user changed.
+
+    From a wheel each notebook is copied once into the user's documents folder for lcm-lab; an existing one is left.
+    """
+    shipped = (HERE / "notebooks").resolve()
+    if is_checkout():
+        return shipped
+    from platformdirs import user_documents_path
+
+    folder = user_documents_path() / "lcm-lab-notebooks"
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in sorted(shipped.glob("*.ipynb")):
+        if not (folder / one.name).exists():
+            shutil.copyfile(one, folder / one.name)
+    return folder

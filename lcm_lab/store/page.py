@@ -1,0 +1,31 @@
+"""A page of a long list, and where the next one starts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from lcm_lab.errors import UsageError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """``rows`` of a list of ``total`` (None: not counted); ``next`` is the cursor of the next page, None at the end."""
+
+    rows: tuple[T, ...]
+    next: str | None
+    total: int | None = None
+
+
+def slice_page(rows: Sequence[T], *, limit: int, cursor: str | None) -> Page[T]:
+    """A page of a list that is held whole; the cursor is the position of its first row. ``limit`` 0 means all.
+
+    Raises:
+        UsageError: the cursor is no position.
+    """
+    if cursor is not None and not cursor.isdigit():
+        raise UsageError(f"{cursor!r} is not a cursor of this list; take the 'next' of the page before.")
+    start = int(cursor or 0)
+    end = len(rows) if limit <= 0 else start + limit
+    return Page(tuple(rows[start:end]), str(end) if end < len(rows) else None, len(rows))

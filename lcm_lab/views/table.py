@@ -1,0 +1,117 @@
+"""A table of plain text, before it becomes HTML or terminal lines.
+
+Cells are what the store says, made safe to print: control characters are replaced, so that a stored text can neither
+move the cursor of a terminal nor hide itself.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+DASH: Final = "\u2014"
+"""Stands for a value that is not there."""
+
+# Control characters but tab and newline, the direction marks that reorder a line, and lone surrogates.
+_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its title with the unit, numbers to the right, and whether long text may wrap."""
+
+    title: str
+    right: bool = False
+    wrap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under columns; ``tones`` names a colour for each row: a role, ``warning``, ``error``, ``muted``."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    tones: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def make(
+    title: str,
+    columns: Iterable[Column | str],
+    rows: Iterable[Iterable[object]],
+    *,
+    tones: Iterable[str] = (),
+    notes: Iterable[str] = (),
+) -> Table:
+    """A table; columns given as text and numbers are set right where the first row holds a number."""
+    filled = [tuple(row) for row in rows]
+    heads = tuple(
+        one if isinstance(one, Column) else Column(one, right=bool(filled) and _is_number(filled[0][i]))
+        for i, one in enumerate(columns)
+    )
+    return Table(
+        title=safe(title),
+        columns=heads,
+        rows=tuple(tuple(cell(value) for value in row) for row in filled),
+        tones=tuple(tones),
+        notes=tuple(safe(note) for note in notes if note),
+    )
+
+
+def frame(columns: list[str], rows: Iterable[tuple[object, ...]], *, notes: Iterable[str] = ()) -> Table:
+    """Rows of a query; NULL, NaN and NaT all show as a dash, long texts are cut."""
+    shown = [tuple(_from_frame(value) for value in row) for row in rows]
+    return make("", columns, shown, notes=notes)
+
+
+def cell(value: object) -> str:
+    """A value as text: whole numbers with thousands commas, nothing as a dash."""
+    if value is None:
+        return DASH
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return safe(str(value))
+
+
+def safe(text: str) -> str:
+    """``text`` without characters that act instead of showing."""
+    return _UNSAFE.sub("\ufffd", text)
+
+
+def size(count: int | None) -> str:
+    """Bytes in B, KB, MB or GB (1024 each), one decimal above bytes."""
+    if count is None:
+        return DASH
+    amount = float(count)
+    for unit in ("B", "KB", "MB", "GB"):
+        if amount < 1024 or unit == "GB":
+            break
+        amount /= 1024
+    return f"{count:,} B" if unit == "B" else f"{amount:,.1f} {unit}"
+
+
+def share(part: int, whole: int) -> str:
+    """A part of a whole in percent; a dash where there is no whole."""
+    return f"{100 * part / whole:.1f} %" if whole else DASH
+
+
+def _from_frame(value: object) -> object:
+    if value is None or value != value:  # noqa: PLR0124  (NaN and NaT differ from themselves)
+        return None
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, int | float | bool):
+        return value
+    text = " ".join(str(value).split())
+    return text if len(text) <= 200 else text[:199] + "\u2026"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

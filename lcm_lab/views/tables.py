@@ -1,0 +1,40 @@
+"""Which table each result becomes. Columns follow lcm-tui's screens; times name their zone, numbers their rule."""
+
+from importlib import import_module
+from typing import Any, Final
+
+from lcm_lab.times import Zone
+from lcm_lab.views.table import Table
+
+KINDS: Final = {
+    ("lcm_lab.results", "Info"): "browse:info",
+    ("lcm_lab.results", "AgentList"): "browse:agents",
+    ("lcm_lab.results", "SessionList"): "browse:sessions",
+    ("lcm_lab.results", "SummaryView"): "browse:summary",
+    ("lcm_lab.results", "StoreBudget"): "measure:store_budget",
+    ("lcm_lab.results", "Duplicates"): "measure:duplicates",
+    ("lcm_lab.results", "Largest"): "measure:largest",
+    ("lcm_lab.results", "Files"): "browse:files",
+    ("lcm_lab.results", "Briefs"): "browse:briefs",
+    ("lcm_lab.sessions.jsonl", "EntryPage"): "browse:entries",
+    ("lcm_lab.store.page", "Page"): "browse:conversations",
+    ("lcm_lab.store.messages", "Window"): "browse:window",
+    ("lcm_lab.store.search", "Hits"): "browse:hits",
+    ("lcm_lab.analysis.context", "Context"): "measure:context",
+    ("lcm_lab.analysis.context", "ContextPage"): "measure:context_page",
+    ("lcm_lab.analysis.budget", "Budget"): "measure:budget",
+    ("lcm_lab.analysis.dag", "Coverage"): "measure:coverage",
+    ("lcm_lab.analysis.dag", "Dag"): "measure:dag",
+    ("lcm_lab.analysis.compression", "Compression"): "measure:compression",
+    ("lcm_lab.analysis.health.finding", "Report"): "measure:report",
+    ("lcm_lab.analysis.export", "ExportReport"): "measure:export",
+}
+"""The function that turns a result into tables, by the result's type; modules are imported when one is shown."""
+
+
+def of(result: Any, zone: Zone) -> list[Table]:
+    """The tables that show a result, its times in ``zone``."""
+    place = KINDS[type(result).__module__, type(result).__name__]
+    module, _, name = place.partition(":")
+    made: list[Table] = getattr(import_module(f"lcm_lab.views.{module}"), name)(result, zone)
+    return made

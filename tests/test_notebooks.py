@@ -1,0 +1,65 @@
+"""Every notebook runs, on the demo store and on one of the user's, and what it leaves is readable without a kernel."""
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def execute(path: Path, env: dict[str, str]) -> Any:
+    """The notebook after all its cells ran in a kernel with this environment."""
+    notebook = nbformat.read(path, 4)
+    client = NotebookClient(notebook, timeout=120, store_widget_state=False)
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("LCM_", "OPENCLAW_"))}
+    client.execute(env={**clean, "TZ": "UTC", **env})
+    return notebook
+
+
+def outputs(notebook: Any) -> list[Any]:
+    """All outputs of all cells."""
+    return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """A home and a cache of its own, so that the demo store is built afresh."""
+    return {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "IPYTHONDIR": str(tmp_path / "ipython")}
+
+
+def test_there_are_notebooks() -> None:
+    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_on_the_demo_store(path: Path, home: dict[str, str]) -> None:
+    notebook = execute(path, home)
+    shown = outputs(notebook)
+    assert all(output.output_type in ("execute_result", "display_data") for output in shown), "something was printed"
+    figures = [output.data for output in shown if "application/vnd.plotly.v1+json" in output.data]
+    assert figures
+    for figure in figures:
+        still = base64.b64decode(figure["image/png"])
+        assert still.startswith(b"\x89PNG")
+        assert 1_000 < len(still) < 150_000
+        assert figure["text/plain"]
+    assert len(nbformat.writes(notebook)) < 2_000_000
+    tables = [output.data["text/html"] for output in shown if "text/html" in output.data]
+    assert tables
+    assert not any("<script" in one for one in tables)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_on_the_users_store(path: Path, home: dict[str, str], base_store: Path) -> None:
+    before = base_store.read_bytes()
+    notebook = execute(path, {**home, "LCM_LAB_DB": str(base_store), "LCM_LAB_TZ": "Asia/Tokyo"})
+    assert str(base_store) in str(outputs(notebook)[0].data)
+    assert "Asia/Tokyo" in nbformat.writes(notebook)
+    assert base_store.read_bytes() == before
+    assert [one.name for one in base_store.parent.iterdir()] == ["lcm.db"]

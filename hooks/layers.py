@@ -3,7 +3,7 @@
 Idea: what the rules say about a turn may change while it runs, so a turn's rows are made to agree with its newest
 reading: new judgments come, judgments that are no longer made go, what the user resolved stays resolved.
 Invariant: one L1 row per turn; a judgment is stored once per session however often it is said; it is open again only
-when a later turn says it again after it was resolved. Checked in tests/hooks/test_memory_db.py.
+when a later turn says it again after it was resolved. Checked in tests/hooks/test_layers.py.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def main() -> int:
     rows.append(("detail_capture, one output of 20 MB", fourth, "limit 1 s", fourth < 1.0))
 
     for name, seconds, limit, holds in rows:
-        print(f"{name:52} {seconds * 1000:8.1f} ms  {limit}{'' if holds else '  BROKEN'}")  # noqa: T201
+        print(f"{name:52} {seconds * 1000:8.1f} ms  {limit}{'' if holds else '  BROKEN'}")
     shutil.rmtree(root)
     return 0 if all(holds for *_, holds in rows) else 1
 

@@ -9,6 +9,8 @@ from typing import Final
 from lcm_lab.sessions.state import state_dir
 
 HERE: Final = Path(__file__).resolve().parent
+MEMORY_FILE: Final = "throughline.db"
+"""The session memory within its folder, as the hooks call it (a test compares them)."""
 
 
 def store_path(given: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> tuple[Path, str]:
@@ -31,6 +33,28 @@ def demo_store() -> Path:
 
     # A folder for each version of the text: a newer lcm-lab builds beside what somebody may have worked on.
     return builder.build(user_cache_path("lcm-lab") / f"demo-{builder.content_version()[:10]}")
+
+
+def memory_path(given: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> tuple[Path, str]:
+    """The session memory to open and what chose it: the argument (folder or file), ``THROUGHLINE_HOME``, or neither."""
+    env = os.environ if env is None else env
+    if given is not None and str(given).strip():
+        path, by = Path(given).expanduser(), "--db"
+    elif env.get("THROUGHLINE_HOME", "").strip():
+        path, by = Path(env["THROUGHLINE_HOME"].strip()).expanduser(), "THROUGHLINE_HOME"
+    else:
+        path, by = Path("~/.throughline").expanduser(), "the default place"
+    is_file = path.is_file() or (path.suffix == ".db" and not path.is_dir())
+    return (path if is_file else path / MEMORY_FILE), by
+
+
+def demo_memory() -> Path:
+    """The demo memory; built on first use by the hooks themselves, and again when its story or the hooks changed."""
+    from platformdirs import user_cache_path
+
+    from lcm_lab.data import memory_demo as builder
+
+    return builder.build(user_cache_path("lcm-lab") / f"demo-memory-{builder.content_version()[:10]}")
 
 
 def is_checkout() -> bool:

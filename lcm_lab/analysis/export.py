@@ -98,7 +98,7 @@ def export(
     if wrong or not formats:
         raise UsageError(f"Formats are {' and '.join(FORMATS)}, not {', '.join(wrong) or 'none'}.")
     target = Path(folder).expanduser().resolve()
-    earlier = _prepare(target, overwrite=overwrite)
+    earlier = prepare_folder(target, overwrite=overwrite)
     shown = zone or frames.zone
     snapshot = take_snapshot(frames.store, shown, bodies=bodies, folder=target)
     try:
@@ -119,7 +119,7 @@ def export(
     return report
 
 
-def _prepare(folder: Path, *, overwrite: bool) -> set[str]:
+def prepare_folder(folder: Path, *, overwrite: bool) -> set[str]:
     """Make the folder, or check it; the names of an earlier export in it."""
     if folder.exists() and not folder.is_dir():
         raise Refused(f"{folder} is a file; name a new or empty folder.")
@@ -264,11 +264,12 @@ def _describe(report: ExportReport, snapshot: Snapshot, store: str) -> None:
         f"Tokens: {tokens.STORED_OR_PLUGIN}; est_plugin, est_plugin_old and est_lcm_tui are the three known rules.",
         f"Values that did not fit their column: {manifest['anomalies']} in the store, listed in lcm_anomalies.",
     ]
-    _put(report.folder / _README, "\n".join(lines) + "\n")
-    _put(report.folder / _MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    put_file(report.folder / _README, "\n".join(lines) + "\n")
+    put_file(report.folder / _MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
-def _put(path: Path, text: str) -> None:
+def put_file(path: Path, text: str) -> None:
+    """Write a text in one step, for its owner only."""
     beside = path.with_name(f".{path.name}.part")
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(text)

@@ -88,7 +88,7 @@ def take_snapshot(store: StoreFile, zone: Zone, *, bodies: bool, folder: Path | 
     made: list[DuckDBPyConnection] = []
 
     def look(reader: Reader) -> tuple["DuckDBPyConnection", Loaded]:
-        connection = _connect(folder)
+        connection = empty_duckdb(folder)
         made.append(connection)
         return connection, fill(connection, reader, bodies=bodies)
 
@@ -98,7 +98,7 @@ def take_snapshot(store: StoreFile, zone: Zone, *, bodies: bool, folder: Path | 
         stamp, at = store.stamp(), datetime.now(UTC)
         connection, loaded = store.read(look)
         views = create_views(connection, loaded.plans)
-        knows_zone = _add_local_time(connection, zone)
+        knows_zone = add_local_time(connection, zone)
         connection.execute("SET lock_configuration = true").fetchall()
         kept = connection
     except duckdb.Error as error:
@@ -172,8 +172,12 @@ class Frames:
                 # Let go of the old copy first, so that two never lie in memory.
                 del self._held[bodies]
                 held.connection.close()
-            self._held[bodies] = take_snapshot(self.store, self.zone, bodies=bodies)
+            self._held[bodies] = self.take(bodies=bodies)
             return self._held[bodies]
+
+    def take(self, *, bodies: bool, folder: Path | None = None) -> Snapshot:
+        """A new copy of the present state, which belongs to the caller; see :func:`take_snapshot`."""
+        return take_snapshot(self.store, self.zone, bodies=bodies, folder=folder)
 
     def close(self) -> None:
         """Let go of all copies; a later query loads again."""
@@ -228,7 +232,8 @@ def _reading(connection: "DuckDBPyConnection") -> Iterator[None]:
         connection.execute("ROLLBACK").fetchall()
 
 
-def _connect(folder: Path | None) -> "DuckDBPyConnection":
+def empty_duckdb(folder: Path | None) -> "DuckDBPyConnection":
+    """A DuckDB in memory that reaches no file (with ``folder``: only that one), no network and no extension."""
     import duckdb
 
     config: dict[str, str | bool | int | float | list[str]] = {
@@ -246,7 +251,7 @@ def _connect(folder: Path | None) -> "DuckDBPyConnection":
     return connection
 
 
-def _add_local_time(connection: "DuckDBPyConnection", zone: Zone) -> bool:
+def add_local_time(connection: "DuckDBPyConnection", zone: Zone) -> bool:
     """Make the function ``local_time``; whether DuckDB knows the zone (if not, calling it says so)."""
     name = zone.name.replace("'", "''")
     sql = "SELECT count(*) FROM pg_timezone_names() WHERE name = ?"

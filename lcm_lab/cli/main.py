@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from lcm_lab.cli import browse, measure, work
-from lcm_lab.cli.options import Settings, with_globals
+from lcm_lab.cli import browse, hooks, measure, memory, work
+from lcm_lab.cli.options import InOrder, Settings, with_globals
 
 COMMANDS = (
     work.lab,
@@ -27,24 +27,20 @@ COMMANDS = (
     measure.check,
     measure.sql,
     measure.export,
+    hooks.GROUP,
+    memory.GROUP,
 )
 
 
-class _InOrder(click.Group):
-    """Lists commands in the order they are needed, not by name."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
-        return list(self.commands)
-
-
-@click.group(cls=_InOrder, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=InOrder, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @with_globals
 @click.version_option(package_name="lcm-lab", message="lcm-lab %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, **given: Any) -> None:
     """See what an AI agent remembers: open its LCM store, see where the tokens go and what is wrong.
 
-    Everything here only reads. --db, --tz, --demo and --json are accepted before and after the command's name.
+    A store is only read; 'hooks install', 'memory import' and 'memory forget' write what their names say.
+    --db, --tz, --demo and --json are accepted before and after the command's name.
     """
     ctx.obj = Settings(**given)
     if ctx.invoked_subcommand is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lcm_lab.cli.options import Settings, command, conversation, cursor, maybe_conversation
+from lcm_lab.cli.options import Settings, command, conversation, cursor, maybe_conversation, progress
 
 
 def _tokens(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
@@ -69,7 +69,7 @@ def budget(settings: Settings, conversation_id: int | None, without_noise: bool,
 @click.pass_context
 def check(ctx: click.Context, settings: Settings, conversation_id: int | None) -> None:
     """What is wrong or suspicious, and what to do. Exit code 1 when there is an error or a warning."""
-    report = settings.open().check(conversation_id, progress=_progress())
+    report = settings.open().check(conversation_id, progress=progress(" rows"))
     settings.show(report)
     if report.counts["error"] or report.counts["warning"]:
         ctx.exit(1)
@@ -97,23 +97,3 @@ def sql(settings: Settings, query: str, bodies: bool, limit: int, cursor: str | 
 def export(settings: Settings, conversation_id: int | None, folder: Path, bodies: bool, overwrite: bool) -> None:  # noqa: FBT001
     """The store's tables and views as CSV and Parquet."""
     settings.show(settings.open().export(folder, conversation_id, bodies=bodies, overwrite=overwrite))
-
-
-def _progress() -> Callable[[str, int, int], None] | None:
-    """A progress bar on a terminal that someone looks at; none elsewhere."""
-    import sys
-
-    if not sys.stderr.isatty():
-        return None
-    from tqdm import tqdm
-
-    bar: tqdm[Any] = tqdm(total=0, leave=False, unit=" rows")
-
-    def advance(step: str, done: int, total: int) -> None:
-        bar.set_description(step)
-        bar.total, bar.n = total, done
-        bar.refresh()
-        if done >= total:
-            bar.clear()
-
-    return advance

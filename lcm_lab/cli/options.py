@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
+    from lcm_lab.recall import Memory
     from lcm_lab.store.page import Page
     from lcm_lab.times import Zone
 
@@ -27,6 +28,13 @@ class Settings:
         from lcm_lab import lab
 
         return lab.open(self.db, tz=self.tz, demo=self.demo)
+
+    def memory(self, *, may_be_new: bool = False) -> "Memory":
+        """The session memory these settings ask for; with ``may_be_new`` it need not be there yet."""
+        from lcm_lab import recall
+
+        choose = recall.closed_memory if may_be_new else recall.open_memory
+        return choose(self.db, tz=self.tz, demo=self.demo)
 
     @property
     def zone(self) -> "Zone":
@@ -76,6 +84,26 @@ def page(text: str) -> None:
         click.echo(text, nl=False)
 
 
+def progress(unit: str) -> Callable[[str, int, int], None] | None:
+    """A progress bar on a terminal that someone looks at; none elsewhere."""
+    import sys
+
+    if not sys.stderr.isatty():
+        return None
+    from tqdm import tqdm
+
+    bar: tqdm[Any] = tqdm(total=0, leave=False, unit=unit, unit_scale=unit == "B")
+
+    def advance(step: str, done: int, total: int) -> None:
+        bar.set_description(step)
+        bar.total, bar.n = total, done
+        bar.refresh()
+        if done >= total:
+            bar.clear()
+
+    return advance
+
+
 def with_globals(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the global options to a click function."""
     for option in (
@@ -108,6 +136,28 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
         return wrapped
 
     return decorate
+
+
+class InOrder(click.Group):
+    """Lists commands in the order they are needed, not by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
+        """The names, in the order the commands were added."""
+        return list(self.commands)
+
+
+def group(name: str, help_text: str, *commands: click.Command) -> click.Group:
+    """Commands under a common name; the global options stand before that name, after it, or after the command's."""
+
+    @click.group(name, cls=InOrder, help=help_text)
+    @with_globals
+    @click.pass_context
+    def made(ctx: click.Context, /, **given: Any) -> None:
+        ctx.obj = replace(ctx.obj or Settings(), **{key: value for key, value in given.items() if value})
+
+    for one in commands:
+        made.add_command(one)
+    return made
 
 
 page_size = click.option(

@@ -11,15 +11,19 @@ from lcm_lab.cli.main import COMMANDS, cli
 
 _HEAD = """# Command reference
 
-Made by `make docs` from the commands themselves. Exit codes: 0 fine, 1 `check` found an error or a warning, 2 wrong
-usage, 3 could not do it or refused. Errors are one sentence on standard error. JSON shapes: [json.md](json.md).
+Made by `make docs` from the commands themselves. Exit codes: 0 fine, 1 `check`, `hooks status` or `hooks self-test`
+found something wrong, 2 wrong usage, 3 could not do it or refused. Errors are one sentence on standard error. JSON
+shapes: [json.md](json.md).
 """
 
 
 def reference() -> str:
     """The whole reference."""
     parts = [_HEAD, _section("lcm-lab", cli)]
-    parts += [_section(f"lcm-lab {command.name}", command) for command in COMMANDS]
+    for command in COMMANDS:
+        parts.append(_section(f"lcm-lab {command.name}", command))
+        if isinstance(command, click.Group):
+            parts += [_section(f"lcm-lab {command.name} {name}", one) for name, one in command.commands.items()]
     return "\n".join(parts)
 
 

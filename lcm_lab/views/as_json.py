@@ -22,8 +22,16 @@ def text(result: Any) -> str:
 
 def of(result: Any) -> Any:
     """A result as plain lists and dictionaries."""
-    shape = SHAPES.get(type(result).__name__)
+    shape = _shapes_of(type(result).__module__).get(type(result).__name__)
     return plain(shape(result) if shape else result)
+
+
+def _shapes_of(module: str) -> "dict[str, Callable[[Any], dict[str, Any]]]":
+    if module.startswith(("lcm_lab.memory", "lcm_lab.hooks")):
+        from lcm_lab.views import memory_json
+
+        return memory_json.SHAPES
+    return SHAPES
 
 
 def plain(value: Any) -> Any:

@@ -28,6 +28,19 @@ KINDS: Final = {
     ("lcm_lab.analysis.compression", "Compression"): "measure:compression",
     ("lcm_lab.analysis.health.finding", "Report"): "measure:report",
     ("lcm_lab.analysis.export", "ExportReport"): "measure:export",
+    ("lcm_lab.memory.results", "Stats"): "memory:stats",
+    ("lcm_lab.memory.results", "Sessions"): "memory:sessions",
+    ("lcm_lab.memory.results", "Turns"): "memory:turns",
+    ("lcm_lab.memory.results", "TurnView"): "memory:turn",
+    ("lcm_lab.memory.results", "Judgments"): "memory:judgments",
+    ("lcm_lab.memory.results", "Injections"): "memory:injections",
+    ("lcm_lab.memory.results", "BlockView"): "memory:block",
+    ("lcm_lab.memory.results", "Hits"): "memory:hits",
+    ("lcm_lab.memory.results", "ImportReport"): "memory:imported",
+    ("lcm_lab.memory.results", "Forgotten"): "memory:forgotten",
+    ("lcm_lab.memory.results", "MemoryExport"): "memory:export",
+    ("lcm_lab.hooks.status", "Status"): "hooks:status",
+    ("lcm_lab.hooks.self_test", "SelfTest"): "hooks:self_test",
 }
 """The function that turns a result into tables, by the result's type; modules are imported when one is shown."""
 

@@ -4,13 +4,16 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 BIN = .venv/bin
 WORKERS ?= auto
 
-.PHONY: lab test check format docs bench clean
+.PHONY: lab test e2e check format docs bench clean
 
 lab: .venv/user.stamp
 	$(BIN)/lcm-lab lab $(ARGS)
 
 test: .venv/dev.stamp
 	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+e2e: .venv/dev.stamp
+	$(BIN)/pytest -q tests/e2e $(ARGS)
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .

@@ -182,7 +182,7 @@ class _Player:
     def _compact(self, trigger: str, fate: str = "") -> None:
         self._hook("pre_compact", "PreCompact", trigger=trigger, custom_instructions=None)
         parts = [self._hook("session_start", "SessionStart", "--part", part, source="compact") for part in "1234"]
-        before, self.tokens = self.tokens, 15_000
+        before, self.tokens = self.tokens, 9_000
         sizes = {"trigger": trigger, "preTokens": before, "postTokens": self.tokens}
         self._line("system", subtype="compact_boundary", compactMetadata=sizes)
         self._line("user", isCompactSummary=True, message={"role": "user", "content": "The session goes on."})

@@ -115,7 +115,9 @@ def test_every_module_says_what_it_is() -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["budget", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["budget", "--help"], ["memory", "--help"], ["hooks", "install", "--help"]]
+)
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys\nfrom lcm_lab.cli import main\n"

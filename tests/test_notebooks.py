@@ -9,15 +9,21 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from lcm_lab.recall import closed_memory
+from tests.hooks import own_session
+
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+ON_MEMORY = ROOT / "notebooks" / "06_session_memory.ipynb"
 
 
 def execute(path: Path, env: dict[str, str]) -> Any:
     """The notebook after all its cells ran in a kernel with this environment."""
     notebook = nbformat.read(path, 4)
     client = NotebookClient(notebook, timeout=120, store_widget_state=False)
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("LCM_", "OPENCLAW_"))}
+    clean = {
+        key: value for key, value in os.environ.items() if not key.startswith(("LCM_", "OPENCLAW_", "THROUGHLINE"))
+    }
     client.execute(env={**clean, "TZ": "UTC", **env})
     return notebook
 
@@ -34,7 +40,7 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 
 def test_there_are_notebooks() -> None:
-    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02"]
+    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02", "06"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -55,7 +61,7 @@ def test_a_notebook_runs_on_the_demo_store(path: Path, home: dict[str, str]) -> 
     assert not any("<script" in one for one in tables)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [one for one in NOTEBOOKS if one != ON_MEMORY], ids=lambda path: path.stem)
 def test_a_notebook_runs_on_the_users_store(path: Path, home: dict[str, str], base_store: Path) -> None:
     before = base_store.read_bytes()
     notebook = execute(path, {**home, "LCM_LAB_DB": str(base_store), "LCM_LAB_TZ": "Asia/Tokyo"})
@@ -63,3 +69,14 @@ def test_a_notebook_runs_on_the_users_store(path: Path, home: dict[str, str], ba
     assert "Asia/Tokyo" in nbformat.writes(notebook)
     assert base_store.read_bytes() == before
     assert [one.name for one in base_store.parent.iterdir()] == ["lcm.db"]
+
+
+def test_the_memory_notebook_runs_on_the_users_memory(home: dict[str, str], tmp_path: Path) -> None:
+    transcript = own_session.write(tmp_path / "project" / "own.jsonl", prompt_ids=True)
+    folder = tmp_path / "mine"
+    closed_memory(folder).import_transcripts([transcript])
+    before = {one.name: one.read_bytes() for one in folder.iterdir()}
+    notebook = execute(ON_MEMORY, {**home, "THROUGHLINE_HOME": str(folder), "LCM_LAB_TZ": "Asia/Tokyo"})
+    assert str(folder) in str(outputs(notebook)[0].data)
+    assert "Asia/Tokyo" in nbformat.writes(notebook)
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == before

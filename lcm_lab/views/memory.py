@@ -74,7 +74,6 @@ def sessions(result: "Sessions", zone: Zone) -> list[Table]:
             one.status,
             one.turns,
             one.compactions,
-            one.details,
             one.open_issues or None,
             one.raw_tokens,
             one.layer_tokens,
@@ -89,7 +88,6 @@ def sessions(result: "Sessions", zone: Zone) -> list[Table]:
         "status",
         "turns",
         "compactions",
-        "details",
         Column("open issues", right=True),
         "tokens",
         "L1+L2",
@@ -236,7 +234,8 @@ def _cut(text: str | None) -> str | None:
 def block(result: "BlockView", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
     """The text that a compaction now would be followed by."""
     rows = [(text,) for text in result.parts]
-    title = f"A compaction now would be followed by {len(rows)} part(s), about {result.tokens:,} tokens"
+    count = "one part" if len(rows) == 1 else f"{len(rows)} parts"
+    title = f"A compaction now would be followed by {count}, about {result.tokens:,} tokens"
     return [make(title, [Column("", wrap=True)], rows, notes=[] if rows else ["nothing is stored for this session"])]
 
 
@@ -248,7 +247,8 @@ def hits(result: "Hits", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signa
     ]
     heads: list[Column | str] = ["session", Column("turn", right=True), "id", "what", Column("where", wrap=True)]
     notes = [f"The first {result.limit} are shown; --limit shows more."] if len(rows) == result.limit else []
-    title = f"{len(rows)} details hold {' '.join(result.words) or 'nothing: no words were given'}"
+    words = ", ".join(f"\u201c{word}\u201d" for word in result.words) or "no words: none were given"
+    title = f"{len(rows)} {'detail holds' if len(rows) == 1 else 'details hold'} {words}"
     return [make(title, heads, rows, notes=notes)]
 
 

@@ -61,7 +61,12 @@ def injections_figure(injections: Injections) -> Figure:
                     y=[_lane(one) for one, _ in mine],
                     mode="markers",
                     name=state.name,
-                    marker={"color": state.colour, "size": 12, "symbol": state.symbol, "line": {"width": 2}},
+                    marker={
+                        "color": state.colour,
+                        "size": 12,
+                        "symbol": state.symbol,
+                        "line": {"width": 2 if state is _OPEN else 0, "color": state.colour},
+                    },
                     hoverinfo="text",
                     hovertext=[_hover(one, at) for one, at in mine],
                     cliponaxis=False,
@@ -72,6 +77,7 @@ def injections_figure(injections: Injections) -> Figure:
         words,
         height=_ROW * len(names) + 10,
         legend=legend_height(traces),
+        axis=74,  # a second line for the date
         xaxis=axis(f"time ({injections.zone.name})", type="date", range=_span([at for _, at in points])),
         yaxis=axis(range=[len(names) - 0.4, -0.6], tickvals=list(range(len(names))), ticktext=names),
     )

@@ -5,17 +5,28 @@ Opening one touches nothing; each method is one consistent look at the store, an
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lcm_lab import places, times
 from lcm_lab.errors import NotFound
-from lcm_lab.results import AgentList, Briefs, Duplicates, Files, Info, Largest, SessionList, StoreBudget, SummaryView
+from lcm_lab.results import (
+    AgentList,
+    Briefs,
+    Duplicates,
+    Files,
+    Info,
+    Largest,
+    SessionList,
+    StoreBudget,
+    SummaryView,
+    summary_view,
+)
 from lcm_lab.store import context as stored_context
 from lcm_lab.store import largest, overview, payloads, search
 from lcm_lab.store import messages as stored_messages
-from lcm_lab.store import summaries as stored_summaries
-from lcm_lab.store.connect import Reader, StoreFile
+from lcm_lab.store.connect import Note, Reader, StoreFile
 from lcm_lab.store.page import Page, slice_page
 
 if TYPE_CHECKING:
@@ -104,10 +115,9 @@ class Lab:
                 unknown=reader.schema.unknown,
                 full_text=search.index_state(reader),
                 zone=self.zone.name,
-                notes=tuple(reader.notes),
             )
 
-        return self.store.read(look)
+        return self._read(look)
 
     def conversations(self, *, limit: int = 50, cursor: str | None = None) -> Page[overview.ConversationTotals]:
         """Conversations with totals, the one that changed last first; ``limit`` 0 gives all."""
@@ -116,7 +126,7 @@ class Lab:
             page = slice_page(overview.conversations(reader), limit=limit, cursor=cursor)
             return Page(tuple(overview.with_totals(reader, list(page.rows))), page.next, page.total)
 
-        return self.store.read(look)
+        return self._read(look)
 
     def conversations_figure(self, *, top: int = 20) -> "Figure":
         """The largest conversations as bars, outliers marked."""
@@ -219,37 +229,24 @@ class Lab:
 
     def summary(self, summary_id: str) -> SummaryView:
         """One summary with its text, its sources and what was made from it."""
-
-        def look(reader: Reader) -> SummaryView:
-            whole = stored_summaries.summary(reader, summary_id)
-            nodes = stored_summaries.nodes(reader, ids=[summary_id])
-            if whole is None or not nodes:
-                raise NotFound(f"There is no summary {summary_id} in this store; 'lcm-lab dag CONV' lists them.")
-            source_ids = stored_summaries.sources(reader, summary_id)
-            by_id = {node.summary_id: node for node in stored_summaries.nodes(reader, ids=source_ids)}
-            linked = stored_messages.views(reader, stored_messages.linked(reader, summary_id))
-            return SummaryView(
-                node=nodes[0],
-                content=whole.content,
-                sources=tuple(by_id[one] for one in source_ids if one in by_id),
-                missing_sources=tuple(one for one in source_ids if one not in by_id),
-                derived=tuple(stored_summaries.derived(reader, summary_id)),
-                messages=tuple(linked),
-            )
-
-        return self.store.read(look)
+        return self._read(lambda reader: summary_view(reader, summary_id))
 
     def files(self, conversation_id: int) -> Files:
         """The large files of a conversation, and whether their payloads are still there."""
-        found = self._on(conversation_id, lambda reader: stored_context.files(reader, conversation_id))
-        return Files(conversation_id, tuple(payloads.locate(self.store.path, one) for one in found))
+
+        def look(reader: Reader) -> Files:
+            found = stored_context.files(reader, conversation_id)
+            return Files(conversation_id, tuple(payloads.locate(self.store.path, one) for one in found))
+
+        return self._on(conversation_id, look)
 
     def briefs(self, conversation_id: int) -> Briefs:
         """The focus briefs of a conversation, newest first, with what changed since each was made."""
         from lcm_lab.analysis import focus
 
-        found = self._on(conversation_id, lambda reader: focus.briefs(reader, conversation_id))
-        return Briefs(conversation_id, tuple(found))
+        return self._on(
+            conversation_id, lambda reader: Briefs(conversation_id, tuple(focus.briefs(reader, conversation_id)))
+        )
 
     def search(
         self, text: str, *, conversation_id: int | None = None, limit: int = 50, cursor: str | None = None
@@ -330,7 +327,17 @@ class Lab:
                 )
             return look(reader)
 
-        return self.store.read(checked)
+        return self._read(checked)
+
+    def _read(self, look: Callable[[Reader], T]) -> T:
+        """``look`` at the store; the result names values that were not as declared, where it has room for them."""
+        return self.store.read(lambda reader: _noted(look(reader), reader.notes))
+
+
+def _noted(result: T, notes: list[Note]) -> T:
+    if notes and is_dataclass(result) and any(one.name == "notes" for one in fields(result)):
+        return replace(result, notes=(*getattr(result, "notes"), *notes))  # type: ignore[type-var]  # noqa: B009
+    return result
 
 
 def _first(ids: Iterator[int]) -> int:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lcm_lab.store import overview, payloads
-from lcm_lab.store.connect import Note
+from lcm_lab.errors import NotFound
+from lcm_lab.store import messages, overview, payloads, summaries
+from lcm_lab.store.connect import Note, Reader
 from lcm_lab.store.summaries import Node
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Info:
     unknown: tuple[str, ...]
     full_text: dict[str, str]
     zone: str
-    notes: tuple[Note, ...]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class SummaryView:
     missing_sources: tuple[str, ...]
     derived: tuple[str, ...]
     messages: tuple["MessageView", ...]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Files:
 
     conversation_id: int
     rows: tuple[payloads.Payload, ...]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Briefs:
 
     conversation_id: int
     rows: "tuple[BriefView, ...]"
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +134,26 @@ class SessionList:
     next: str | None
     database: str | None
     problem: str | None
+
+
+def summary_view(reader: Reader, summary_id: str) -> SummaryView:
+    """One summary with its text, its sources and what was made from it.
+
+    Raises:
+        NotFound: there is no such summary.
+    """
+    whole = summaries.summary(reader, summary_id)
+    nodes = summaries.nodes(reader, ids=[summary_id])
+    if whole is None or not nodes:
+        raise NotFound(f"There is no summary {summary_id} in this store; 'lcm-lab dag CONV' lists them.")
+    source_ids = summaries.sources(reader, summary_id)
+    by_id = {node.summary_id: node for node in summaries.nodes(reader, ids=source_ids)}
+    linked = messages.views(reader, messages.linked(reader, summary_id))
+    return SummaryView(
+        node=nodes[0],
+        content=whole.content,
+        sources=tuple(by_id[one] for one in source_ids if one in by_id),
+        missing_sources=tuple(one for one in source_ids if one not in by_id),
+        derived=tuple(summaries.derived(reader, summary_id)),
+        messages=tuple(linked),
+    )

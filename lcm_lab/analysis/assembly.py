@@ -63,7 +63,6 @@ def assemble(
         compact_at,
         zone.name,
         brief,
-        tuple(reader.notes),
     )
 
 

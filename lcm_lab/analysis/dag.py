@@ -19,7 +19,7 @@ from lcm_lab import times, tokens
 from lcm_lab.analysis import graphs
 from lcm_lab.analysis.draw.text_tree import TreeRow, tree_rows
 from lcm_lab.store import messages, summaries
-from lcm_lab.store.connect import Reader
+from lcm_lab.store.connect import Note, Reader
 from lcm_lab.store.rows import Edge
 from lcm_lab.store.summaries import Node
 
@@ -77,6 +77,7 @@ class Dag:
     depth_conflicts: tuple[DepthConflict, ...]
     estimator: str = tokens.STORED_OR_PLUGIN
     zone: times.Zone | None = None
+    notes: tuple[Note, ...] = ()
 
     def figure(self, *, limit: int = 2000) -> "Figure":
         """The graph drawn in layers by depth, over time; at most ``limit`` summaries, the title says how many."""

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from lcm_lab.store import measure
-from lcm_lab.store.connect import Reader
+from lcm_lab.store.connect import Note, Reader
 from lcm_lab.store.rows import Message, Part, load, select_list, typed
 from lcm_lab.store.text import message_text
 
@@ -32,6 +32,7 @@ class Window:
     messages: tuple[MessageView, ...]
     has_older: bool
     has_newer: bool
+    notes: tuple[Note, ...] = ()
 
 
 def window(

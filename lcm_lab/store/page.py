@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from lcm_lab.errors import UsageError
+from lcm_lab.store.connect import Note
 
 T = TypeVar("T")
 
@@ -16,6 +17,7 @@ class Page(Generic[T]):
     rows: tuple[T, ...]
     next: str | None
     total: int | None = None
+    notes: tuple[Note, ...] = ()
 
 
 def slice_page(rows: Sequence[T], *, limit: int, cursor: str | None) -> Page[T]:

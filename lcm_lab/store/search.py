@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lcm_lab.errors import UsageError
-from lcm_lab.store.connect import Reader
+from lcm_lab.store.connect import Note, Reader
 from lcm_lab.store.messages import parts_of
 from lcm_lab.store.rows import kind_label
 from lcm_lab.store.schema import FULL_TEXT_TABLES
@@ -48,7 +48,7 @@ class Hits:
     rows: tuple[Hit, ...]
     next: str | None
     modes: dict[str, str]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Note, ...] = ()
 
 
 def search(

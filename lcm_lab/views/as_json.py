@@ -23,7 +23,10 @@ def text(result: Any) -> str:
 def of(result: Any) -> Any:
     """A result as plain lists and dictionaries."""
     shape = SHAPES.get(type(result).__name__)
-    return plain(shape(result) if shape else result)
+    if shape is None:
+        return plain(result)
+    notes = {"notes": result.notes} if hasattr(result, "notes") else {}
+    return plain({**shape(result), **notes})
 
 
 def plain(value: Any) -> Any:
@@ -72,7 +75,6 @@ def _info(result: Any) -> dict[str, Any]:
         "missing_columns": result.missing_columns,
         "unknown": result.unknown,
         "full_text": result.full_text,
-        "notes": result.notes,
     }
 
 
@@ -285,7 +287,7 @@ def _briefs(result: Any) -> dict[str, Any]:
 
 
 def _hits(result: Any) -> dict[str, Any]:
-    return {"rows": result.rows, "next": result.next, "modes": result.modes, "notes": result.notes}
+    return {"rows": result.rows, "next": result.next, "modes": result.modes}
 
 
 def _rule() -> str:

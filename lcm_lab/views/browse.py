@@ -47,7 +47,6 @@ def info(result: Info, zone: Zone) -> list[Table]:
         notes.append(f"Written by an older plugin, without: {', '.join(result.missing_columns)}.")
     if result.unknown:
         notes.append(f"Kept and not interpreted: {', '.join(result.unknown)}.")
-    notes += [f"Read with care: {note}" for note in result.notes]
     return [make(f"Store (times in {zone.name})", ["", Column("", wrap=True)], facts, notes=notes)]
 
 
@@ -238,7 +237,7 @@ def hits(result: Hits, zone: Zone) -> list[Table]:
             heads,
             rows,
             tones=[one.kind for one in result.rows],
-            notes=[*modes, *result.notes, _more(result.next)],
+            notes=[*modes, _more(result.next)],
         )
     ]
 

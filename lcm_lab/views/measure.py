@@ -75,7 +75,6 @@ def context_page(shown: ContextPage, zone: Zone) -> list[Table]:
     ]
     if page.next:
         notes.append(f"Showing {len(page.rows):,} of {page.total:,} items. More: --cursor {page.next}")
-    notes += [f"Read with care: {note}" for note in result.notes]
     return [
         make(
             f"Context of conversation {result.conversation_id} (times in {zone.name})",

@@ -5,7 +5,6 @@ Opening one touches nothing; each method is one consistent look at the store, an
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,7 +25,7 @@ from lcm_lab.results import (
 from lcm_lab.store import context as stored_context
 from lcm_lab.store import largest, overview, payloads, search
 from lcm_lab.store import messages as stored_messages
-from lcm_lab.store.connect import Note, Reader, StoreFile
+from lcm_lab.store.connect import Reader, StoreFile
 from lcm_lab.store.page import Page, slice_page
 
 if TYPE_CHECKING:
@@ -331,13 +330,7 @@ class Lab:
 
     def _read(self, look: Callable[[Reader], T]) -> T:
         """``look`` at the store; the result names values that were not as declared, where it has room for them."""
-        return self.store.read(lambda reader: _noted(look(reader), reader.notes))
-
-
-def _noted(result: T, notes: list[Note]) -> T:
-    if notes and is_dataclass(result) and any(one.name == "notes" for one in fields(result)):
-        return replace(result, notes=(*getattr(result, "notes"), *notes))  # type: ignore[type-var]  # noqa: B009
-    return result
+        return self.store.read(lambda reader: noted(look(reader), reader.notes))
 
 
 def _first(ids: Iterator[int]) -> int:

@@ -1,8 +1,8 @@
 """What a Lab returns where a lower layer has no type of its own for it: plain, frozen, the same for every way in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lcm_lab.errors import NotFound
 from lcm_lab.store import messages, overview, payloads, summaries
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from lcm_lab.sessions.state import Agent
     from lcm_lab.store.largest import LargeItem
     from lcm_lab.store.messages import MessageView
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +160,10 @@ def summary_view(reader: Reader, summary_id: str) -> SummaryView:
         derived=tuple(summaries.derived(reader, summary_id)),
         messages=tuple(linked),
     )
+
+
+def noted(result: T, notes: list[Note]) -> T:
+    """A result that names the values that were not as declared, where it has a place for them."""
+    if notes and is_dataclass(result) and any(one.name == "notes" for one in fields(result)):
+        return replace(result, notes=(*getattr(result, "notes"), *notes))  # type: ignore[type-var]  # noqa: B009
+    return result

@@ -20,6 +20,7 @@ from lcm_lab.results import (
     SessionList,
     StoreBudget,
     SummaryView,
+    noted,
     summary_view,
 )
 from lcm_lab.store import context as stored_context

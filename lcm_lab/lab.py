@@ -92,11 +92,8 @@ class Lab:
 
     @property
     def state_dir(self) -> Path:
-        """The OpenClaw state folder: the one the store lies in, where that has agents; else the one of this machine."""
-        from lcm_lab.sessions.state import state_dir
-
-        beside = self.store.path.parent
-        return beside if (beside / "agents").is_dir() or self.chosen_by != "LCM_LAB_DB" else state_dir()
+        """The OpenClaw state folder: the one the store lies in. A copy elsewhere has no agents beside it."""
+        return self.store.path.parent
 
     def info(self) -> Info:
         """The store in one look."""
@@ -167,16 +164,9 @@ class Lab:
         """What the model would get in its next turn, item by item."""
         from lcm_lab.analysis import assembly
 
+        line = assembly.Line.of(window=window, compact_at=compact_at, fresh_tail=fresh_tail)
         return self._on(
-            conversation_id,
-            lambda reader: assembly.assemble(
-                reader,
-                conversation_id,
-                zone=self.zone,
-                window=window,
-                compact_at=assembly.COMPACT_AT if compact_at is None else compact_at,
-                fresh_tail=assembly.FRESH_TAIL if fresh_tail is None else fresh_tail,
-            ),
+            conversation_id, lambda reader: assembly.assemble(reader, conversation_id, zone=self.zone, line=line)
         )
 
     def budget(
@@ -189,11 +179,16 @@ class Lab:
         with_noise: bool = True,
     ) -> "Budget":
         """Where the tokens of a conversation go, by class, against a window if one is given."""
-        from lcm_lab.analysis import budget
+        from lcm_lab.analysis import assembly, budget
 
-        context = self.context(conversation_id, window=window, compact_at=compact_at, fresh_tail=fresh_tail)
-        count, tokens = self.store.read(lambda reader: stored_messages.after(reader, conversation_id, -(2**62)))
-        return budget.budget(context, stored_messages=count, stored_tokens=tokens, with_noise=with_noise)
+        line = assembly.Line.of(window=window, compact_at=compact_at, fresh_tail=fresh_tail)
+
+        def look(reader: Reader) -> "Budget":
+            context = assembly.assemble(reader, conversation_id, zone=self.zone, line=line)
+            count, total = stored_messages.after(reader, conversation_id, None)
+            return budget.budget(context, stored_messages=count, stored_tokens=total, with_noise=with_noise)
+
+        return self._on(conversation_id, look)
 
     def store_budget(self, *, top: int = 20) -> StoreBudget:
         """The whole store by conversation: the ``top`` largest, and those far above the median."""

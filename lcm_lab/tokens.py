@@ -107,6 +107,13 @@ def estimates(text: str) -> dict[str, int]:
     return {name: one.count(text) for name, one in ESTIMATORS.items()}
 
 
+def stored_or_estimate(stored: object, text: str) -> tuple[int, str]:
+    """The number of a text and the rule that gave it, as every view shows it: the stored count where it is valid."""
+    if isinstance(stored, int | float) and 0 < stored < ABSURD_COUNT:
+        return int(stored + 0.5), "stored"
+    return message_tokens(text), "estimated"
+
+
 def without_pictures(text: str) -> tuple[str, int]:
     """``text`` with each embedded picture (a data URL of 4,000 characters up) taken out, and their number.
 

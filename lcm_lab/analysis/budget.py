@@ -2,7 +2,7 @@
 
 The invariant: each context item is counted once, classes add up to the total exactly, and numbers of the context and of
 the store never mix. Every budget carries the rule behind its numbers, its zone, and what the numbers leave out.
-Checked by ``tests/analysis/test_budget.py``.
+Checked by ``tests/analysis/test_assembly.py``.
 """
 
 from collections import Counter

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lcm_lab.cli.options import Settings, command, conversation, cursor, page_size
+from lcm_lab.cli.options import ALL, Settings, command, conversation, cursor, page_size
 
 
 @command("info")
@@ -35,7 +35,7 @@ def sessions(settings: Settings, agent: str, limit: int, cursor: str | None, sho
 
     lab, folder = lab_or_none(settings)
     store = lab.store if lab else None
-    settings.show(roster.sessions(folder, agent, store, limit=limit or 10_000, cursor=cursor, show_hidden=show_hidden))
+    settings.show(roster.sessions(folder, agent, store, limit=limit or ALL, cursor=cursor, show_hidden=show_hidden))
 
 
 @command("conversations")
@@ -111,5 +111,5 @@ def briefs(settings: Settings, conversation_id: int) -> None:
 @cursor
 def search(settings: Settings, text: str, conversation_id: int | None, limit: int, cursor: str | None) -> None:
     """Messages and summaries that hold TEXT, taken literally."""
-    found = settings.open().search(text, conversation_id=conversation_id, limit=limit or 10_000, cursor=cursor)
+    found = settings.open().search(text, conversation_id=conversation_id, limit=limit or ALL, cursor=cursor)
     settings.show(found)

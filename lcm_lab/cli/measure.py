@@ -107,7 +107,7 @@ def _progress() -> Callable[[str, int, int], None] | None:
         return None
     from tqdm import tqdm
 
-    bar: tqdm[Any] = tqdm(total=0, leave=False, unit=" rows")
+    bar: tqdm[Any] = tqdm(total=0, leave=False, unit=" steps")
 
     def advance(step: str, done: int, total: int) -> None:
         bar.set_description(step)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -109,6 +109,9 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
     return decorate
 
+
+ALL: Final = 2**31
+"""More rows than any list has: what ``--limit 0`` means."""
 
 page_size = click.option(
     "--limit", type=click.IntRange(0), default=50, show_default=True, help="Rows on a page; 0: all."

@@ -87,12 +87,11 @@ def parts_of(reader: Reader, ids: Iterable[int]) -> dict[int, list[Part]]:
 
 
 def after(reader: Reader, conversation_id: int, seq: int | None) -> tuple[int, int]:
-    """How many messages of a conversation have a ``seq`` above this one, and their tokens; (0, 0) without a ``seq``."""
-    if seq is None:
-        return 0, 0
+    """How many messages of a conversation have a ``seq`` above this one (None: how many it has), and their tokens."""
     tokens = measure.message_tokens(reader.schema, "t")
-    sql = f"SELECT count(*), COALESCE(sum({tokens}), 0) FROM messages t WHERE t.conversation_id = ? AND t.seq > ?"
-    count, total = reader.all(sql, (conversation_id, seq))[0]
+    where, more = ("", ()) if seq is None else ("AND t.seq > ?", (seq,))
+    sql = f"SELECT count(*), COALESCE(sum({tokens}), 0) FROM messages t WHERE t.conversation_id = ? {where}"
+    count, total = reader.all(sql, (conversation_id, *more))[0]
     return count, total
 
 

@@ -228,13 +228,14 @@ def _store_budget(result: Any) -> dict[str, Any]:
 
 
 def _dag(result: Any) -> dict[str, Any]:
+    problems = result.problems
     rows = [
         {
             **plain(node),
             "label": node.label,
             "sources": result.sources(key),
             "derived": result.derived(key),
-            "problems": result.problems.get(key, ()),
+            "problems": problems.get(key, ()),
         }
         for key, node in result.nodes.items()
     ]
@@ -264,6 +265,7 @@ def _report(result: Any) -> dict[str, Any]:
 def _summary(result: Any) -> dict[str, Any]:
     return {
         **plain(result.node),
+        "label": result.node.label,
         "content": result.content,
         "sources": [one.summary_id for one in result.sources],
         "missing_sources": result.missing_sources,

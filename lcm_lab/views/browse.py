@@ -6,7 +6,7 @@ from lcm_lab import tokens
 from lcm_lab.results import AgentList, Briefs, Files, Info, SessionList, SummaryView
 from lcm_lab.sessions.jsonl import EntryPage
 from lcm_lab.store.messages import Window
-from lcm_lab.store.overview import OUTLIER, ConversationTotals, outliers
+from lcm_lab.store.overview import ConversationTotals
 from lcm_lab.store.page import Page
 from lcm_lab.store.search import Hits
 from lcm_lab.store.text import preview
@@ -108,11 +108,9 @@ def sessions(result: SessionList, zone: Zone) -> list[Table]:
 
 def conversations(result: Page[ConversationTotals], zone: Zone) -> list[Table]:
     """Conversations with their totals."""
-    large = outliers(result.rows)
     rows, tones = [], []
     for one in result.rows:
         mine = one.conversation
-        outlier = mine.conversation_id in large
         rows.append(
             (
                 str(mine.conversation_id),
@@ -128,10 +126,9 @@ def conversations(result: Page[ConversationTotals], zone: Zone) -> list[Table]:
                 one.files,
                 one.briefs,
                 zone.show(one.last_message_at or mine.updated_at, zone=False),
-                f"over {OUTLIER} x the median" if outlier else "",
             )
         )
-        tones.append("warning" if outlier else "muted" if mine.state != "active" else "")
+        tones.append("muted" if mine.state != "active" else "")
     heads: list[Column | str] = [
         Column("conv_id", right=True),
         "state",
@@ -140,7 +137,6 @@ def conversations(result: Page[ConversationTotals], zone: Zone) -> list[Table]:
         *(Column(name, right=True) for name in ("messages", "tokens stored", "summaries", "deepest", "in context")),
         *(Column(name, right=True) for name in ("tokens in context", "files", "briefs")),
         f"last message ({zone.name})",
-        "",
     ]
     title = f"Conversations: {len(result.rows)} of {result.total}"
     return [make(title, heads, rows, tones=tones, notes=[RULE, _more(result.next)])]

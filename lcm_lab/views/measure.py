@@ -150,12 +150,13 @@ def store_budget(result: StoreBudget, zone: Zone) -> list[Table]:  # noqa: ARG00
 def dag(result: "Dag", zone: Zone) -> list[Table]:
     """The DAG as a tree, condensed summaries above what they were made from."""
     rows, tones = [], []
+    problems = result.problems
     for one in result.tree_rows():
-        marks = [one.note, "in context" if one.in_context else "", *result.problems.get(one.summary_id, ())]
+        marks = [one.note, "in context" if one.in_context else "", *problems.get(one.summary_id, ())]
         kind = f"[{one.label}, {one.tokens:,}t]"
         marked = "; ".join(mark for mark in marks if mark)
         rows.append((f"{'  ' * one.indent}{one.marker} {one.summary_id}", kind, marked, one.preview))
-        tones.append("warning" if one.summary_id in result.problems else "")
+        tones.append("warning" if one.summary_id in problems else "")
     cover = result.coverage
     notes = [
         f"Marks: > closed, v open, - made from no summary. Kinds: leaf or dN, tokens: {result.estimator}.",
@@ -208,7 +209,7 @@ def compression(result: "Compression", zone: Zone) -> list[Table]:  # noqa: ARG0
 def duplicates(result: Duplicates, zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
     """Messages that are stored more than once."""
     rows = [
-        (one.kind, some(one.original_seqs), some(one.copy_seqs), len(one.copies), one.wasted_tokens)
+        (one.kind, _span(one.original_seqs), _span(one.copy_seqs), len(one.copies), one.wasted_tokens)
         for one in result.rows
     ]
     heads: list[Column | str] = [

@@ -4,16 +4,14 @@ Cells are what the store says, made safe to print: control characters are replac
 move the cursor of a terminal nor hide itself.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from lcm_lab.plain import safe
+
 DASH: Final = "\u2014"
 """Stands for a value that is not there."""
-
-# Control characters but tab and newline, the direction marks that reorder a line, and lone surrogates.
-_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +74,6 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"
     return safe(str(value))
-
-
-def safe(text: str) -> str:
-    """``text`` without characters that act instead of showing."""
-    return _UNSAFE.sub("\ufffd", text)
 
 
 def size(count: int | None) -> str:

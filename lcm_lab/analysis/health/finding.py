@@ -2,7 +2,7 @@
 
 The invariant: a finding names rows, so that a script can take (code, row) pairs and a person can go and look; one
 finding per row, unless the rows only mean something together (a run of duplicates, the gaps of a context). Checked by
-``tests/analysis/test_health_report.py``.
+``tests/analysis/test_health_reports.py``.
 """
 
 from collections import Counter

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lcm_lab import places, times
-from lcm_lab.errors import NotFound
+from lcm_lab.errors import NotFound, UsageError
 from lcm_lab.results import (
     AgentList,
     Briefs,
@@ -60,8 +60,10 @@ def open(  # noqa: A001  (the name users expect: lcm_lab.open)
         UnknownZone: no such zone. StoreMissing, NotAStore: nothing to open at the path.
     """
     zone = times.zone(tz or os.environ.get("LCM_LAB_TZ"))
+    if demo and path is not None:
+        raise UsageError("Either the demo store or a path, not both.")
     if demo:
-        return Lab(StoreFile(places.demo_store()), zone, chosen_by="the demo store")
+        return Lab(StoreFile(places.demo_store()), zone, chosen_by="--demo")
     found, by = places.store_path(path)
     return Lab(StoreFile(found), zone, chosen_by=by)
 
@@ -117,7 +119,7 @@ class Lab:
         return self._read(look)
 
     def conversations(self, *, limit: int = 50, cursor: str | None = None) -> Page[overview.ConversationTotals]:
-        """Conversations with totals, the one that changed last first; ``limit`` 0 gives all."""
+        """Conversations with totals, the one with the newest message first; ``limit`` 0 gives all."""
 
         def look(reader: Reader) -> Page[overview.ConversationTotals]:
             page = slice_page(overview.conversations(reader), limit=limit, cursor=cursor)
@@ -132,7 +134,7 @@ class Lab:
         return conversations_figure(self.conversations(limit=0).rows, top=top)
 
     def latest(self) -> int:
-        """The conversation that changed last; NotFound where there is none."""
+        """The conversation with the newest message; NotFound where there is none."""
         return _first(one.conversation.conversation_id for one in self.conversations(limit=1).rows)
 
     def deepest(self) -> int:
@@ -243,13 +245,11 @@ class Lab:
             conversation_id, lambda reader: Briefs(conversation_id, tuple(focus.briefs(reader, conversation_id)))
         )
 
-    def search(
-        self, text: str, *, conversation_id: int | None = None, limit: int = 50, cursor: str | None = None
-    ) -> search.Hits:
-        """Where a text occurs in messages and summaries; any text is taken literally."""
+    def search(self, text: str, *, conversation_id: int | None = None, **options: Any) -> search.Hits:
+        """Where a text occurs; ``limit``, ``cursor`` and ``scan`` as in :func:`lcm_lab.store.search.search`."""
         return self._on(
             conversation_id,
-            lambda reader: search.search(reader, text, conversation_id=conversation_id, limit=limit, cursor=cursor),
+            lambda reader: search.search(reader, text, conversation_id=conversation_id, **options),
         )
 
     def check(

@@ -155,7 +155,7 @@ def _message_item(row: ContextItem, one: MessageInContext, found: _Found, *, pla
     parts = found.parts.get(one.message_id, [])
     anomalies = _foreign(row, one.conversation_id)
     if one.rule == "estimated" and one.tokens:
-        anomalies = (*anomalies, f"stored tokens {one.stored}, re-estimated {one.tokens}")
+        anomalies = (*anomalies, f"stored tokens {_said(one.stored)}, re-estimated {one.tokens}")
     empty = one.role == "assistant" and not one.preview.strip() and not parts
     return Item(
         ordinal=row.ordinal,
@@ -175,6 +175,10 @@ def _message_item(row: ContextItem, one: MessageInContext, found: _Found, *, pla
         noise=noise.HEARTBEAT if heartbeat else None,
         pieces=(Piece(noise.HEARTBEAT, one.tokens),) if heartbeat else _pieces(one, parts, place),
     )
+
+
+def _said(stored: int | None) -> str:
+    return "no number" if stored is None else str(stored)
 
 
 def _foreign(row: ContextItem, conversation_id: int) -> tuple[str, ...]:
@@ -233,7 +237,7 @@ def _coverage(reader: Reader, conversation_id: int) -> dict[str, list[str]]:
     for root, below in stored.covered_summaries(reader, conversation_id).items():
         for node in below:
             covered.setdefault(node, []).append(root)
-    for root, _, message_id in stored.covered_messages(reader, conversation_id):
+    for root, message_id in stored.covered_messages(reader, conversation_id):
         covered.setdefault(f"#{message_id}", []).append(root)
     return {key: sorted(set(roots)) for key, roots in covered.items()}
 

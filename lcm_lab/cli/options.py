@@ -71,7 +71,7 @@ def page(text: str) -> None:
     import sys
 
     if sys.stdout.isatty() and text.count("\n") > shutil.get_terminal_size().lines:
-        click.echo_via_pager(text, color=True)
+        click.echo_via_pager(text)
     else:
         click.echo(text, nl=False)
 

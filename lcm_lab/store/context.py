@@ -8,7 +8,7 @@ from lcm_lab.store import measure
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.messages import parts_of
 from lcm_lab.store.rows import ContextItem, FocusBrief, FocusSource, LargeFile, Summary, load
-from lcm_lab.store.text import estimate, octets, part_text, preview
+from lcm_lab.store.text import estimate, octets, parts_text, preview
 
 _BELOW: Final = """
     WITH RECURSIVE below(root, node) AS (
@@ -110,7 +110,7 @@ def part_sizes(reader: Reader, conversation_id: int) -> dict[int, list[PartSize]
 
 def first_part_previews(reader: Reader, ids: list[int]) -> dict[int, str]:
     """How the first telling part of each message begins, for messages whose content is blank."""
-    return {key: preview(" ".join(part_text(part) for part in parts)) for key, parts in parts_of(reader, ids).items()}
+    return {key: preview(parts_text(parts, between=" ")) for key, parts in parts_of(reader, ids).items()}
 
 
 def summaries(reader: Reader, conversation_id: int) -> dict[str, Summary]:
@@ -141,15 +141,15 @@ def covered_summaries(reader: Reader, conversation_id: int) -> dict[str, set[str
     return found
 
 
-def covered_messages(reader: Reader, conversation_id: int) -> list[tuple[str, str, int]]:
-    """(summary in context, leaf, message id) for each message in context that a summary in context covers by a leaf."""
+def covered_messages(reader: Reader, conversation_id: int) -> list[tuple[str, int]]:
+    """(summary in context, message id) for each message in context that a summary in context covers by a leaf."""
     sql = f"""
-        {_BELOW} SELECT DISTINCT below.root, l.summary_id, l.message_id
+        {_BELOW} SELECT DISTINCT below.root, l.message_id
         FROM below JOIN summary_messages l ON l.summary_id = below.node
         WHERE l.message_id IN (
             SELECT message_id FROM context_items WHERE conversation_id = ?1 AND item_type = 'message'
         ) ORDER BY l.message_id"""
-    return [(row[0], row[1], row[2]) for row in reader.rows(sql, (conversation_id,))]
+    return [(row[0], row[1]) for row in reader.rows(sql, (conversation_id,))]
 
 
 def last_covered_seq(reader: Reader, conversation_id: int) -> dict[str, int]:

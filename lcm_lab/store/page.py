@@ -1,6 +1,6 @@
 """A page of a long list, and where the next one starts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -8,6 +8,9 @@ from lcm_lab.errors import UsageError
 from lcm_lab.store.connect import Note
 
 T = TypeVar("T")
+
+Progress = Callable[[str, int, int], None]
+"""Told what long work is at, how many steps are done, and how many there are; a call with both equal is the last."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,6 +192,7 @@ def _budget(result: Any) -> dict[str, Any]:
         "classes": {line.group: {"tokens": line.tokens, "items": line.items} for line in result.lines},
         "total": result.total,
         "items": result.items,
+        "noise_left_out": result.noise_left_out,
         "re_estimated": result.re_estimated,
         "dropped": [{"ordinal": one.ordinal, "id": one.item_id, "reason": one.dropped} for one in result.dropped],
         "redundant": [

@@ -164,15 +164,6 @@ def short_id(key: object, *, size: int = 20) -> str:
     return shown if len(shown) <= size else f"{shown[: size - half]}…{shown[len(shown) - half + 1 :]}"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "edge"), counted(1200, "summary", "summaries")
-    ('1 edge', '1,200 summaries')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def _pieces(word: str, width: int) -> list[str]:
     if columns(word) <= width:
         return [word]

@@ -40,9 +40,11 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/user.stamp: .venv/bin/pip pyproject.toml constraints.txt
+	@echo "Installing into .venv; the first time takes a minute or two."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --constraint constraints.txt
 	@touch $@
 
 .venv/dev.stamp: .venv/bin/pip pyproject.toml constraints.txt
+	@echo "Installing into .venv, test tools included; the first time takes a minute or two."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
 	@touch $@

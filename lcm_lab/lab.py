@@ -9,12 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lcm_lab import places, times
-from lcm_lab.errors import NotFound
-from lcm_lab.results import AgentList, Briefs, Duplicates, Files, Info, Largest, SessionList, StoreBudget, SummaryView
+from lcm_lab.errors import NotFound, UsageError
+from lcm_lab.results import (
+    AgentList,
+    Briefs,
+    Duplicates,
+    Files,
+    Info,
+    Largest,
+    SessionList,
+    StoreBudget,
+    SummaryView,
+    noted,
+    summary_view,
+)
 from lcm_lab.store import context as stored_context
 from lcm_lab.store import largest, overview, payloads, search
 from lcm_lab.store import messages as stored_messages
-from lcm_lab.store import summaries as stored_summaries
 from lcm_lab.store.connect import Reader, StoreFile
 from lcm_lab.store.page import Page, slice_page
 
@@ -49,8 +60,10 @@ def open(  # noqa: A001  (the name users expect: lcm_lab.open)
         UnknownZone: no such zone. StoreMissing, NotAStore: nothing to open at the path.
     """
     zone = times.zone(tz or os.environ.get("LCM_LAB_TZ"))
+    if demo and path is not None:
+        raise UsageError("Either the demo store or a path, not both.")
     if demo:
-        return Lab(StoreFile(places.demo_store()), zone, chosen_by="the demo store")
+        return Lab(StoreFile(places.demo_store()), zone, chosen_by="--demo")
     found, by = places.store_path(path)
     return Lab(StoreFile(found), zone, chosen_by=by)
 
@@ -81,11 +94,8 @@ class Lab:
 
     @property
     def state_dir(self) -> Path:
-        """The OpenClaw state folder: the one the store lies in, where that has agents; else the one of this machine."""
-        from lcm_lab.sessions.state import state_dir
-
-        beside = self.store.path.parent
-        return beside if (beside / "agents").is_dir() or self.chosen_by != "LCM_LAB_DB" else state_dir()
+        """The OpenClaw state folder: the one the store lies in. A copy elsewhere has no agents beside it."""
+        return self.store.path.parent
 
     def info(self) -> Info:
         """The store in one look."""
@@ -104,19 +114,18 @@ class Lab:
                 unknown=reader.schema.unknown,
                 full_text=search.index_state(reader),
                 zone=self.zone.name,
-                notes=tuple(reader.notes),
             )
 
-        return self.store.read(look)
+        return self._read(look)
 
     def conversations(self, *, limit: int = 50, cursor: str | None = None) -> Page[overview.ConversationTotals]:
-        """Conversations with totals, the one that changed last first; ``limit`` 0 gives all."""
+        """Conversations with totals, the one with the newest message first; ``limit`` 0 gives all."""
 
         def look(reader: Reader) -> Page[overview.ConversationTotals]:
             page = slice_page(overview.conversations(reader), limit=limit, cursor=cursor)
             return Page(tuple(overview.with_totals(reader, list(page.rows))), page.next, page.total)
 
-        return self.store.read(look)
+        return self._read(look)
 
     def conversations_figure(self, *, top: int = 20) -> "Figure":
         """The largest conversations as bars, outliers marked."""
@@ -125,7 +134,7 @@ class Lab:
         return conversations_figure(self.conversations(limit=0).rows, top=top)
 
     def latest(self) -> int:
-        """The conversation that changed last; NotFound where there is none."""
+        """The conversation with the newest message; NotFound where there is none."""
         return _first(one.conversation.conversation_id for one in self.conversations(limit=1).rows)
 
     def deepest(self) -> int:
@@ -157,16 +166,9 @@ class Lab:
         """What the model would get in its next turn, item by item."""
         from lcm_lab.analysis import assembly
 
+        line = assembly.Line.of(window=window, compact_at=compact_at, fresh_tail=fresh_tail)
         return self._on(
-            conversation_id,
-            lambda reader: assembly.assemble(
-                reader,
-                conversation_id,
-                zone=self.zone,
-                window=window,
-                compact_at=assembly.COMPACT_AT if compact_at is None else compact_at,
-                fresh_tail=assembly.FRESH_TAIL if fresh_tail is None else fresh_tail,
-            ),
+            conversation_id, lambda reader: assembly.assemble(reader, conversation_id, zone=self.zone, line=line)
         )
 
     def budget(
@@ -179,11 +181,16 @@ class Lab:
         with_noise: bool = True,
     ) -> "Budget":
         """Where the tokens of a conversation go, by class, against a window if one is given."""
-        from lcm_lab.analysis import budget
+        from lcm_lab.analysis import assembly, budget
 
-        context = self.context(conversation_id, window=window, compact_at=compact_at, fresh_tail=fresh_tail)
-        count, tokens = self.store.read(lambda reader: stored_messages.after(reader, conversation_id, -(2**62)))
-        return budget.budget(context, stored_messages=count, stored_tokens=tokens, with_noise=with_noise)
+        line = assembly.Line.of(window=window, compact_at=compact_at, fresh_tail=fresh_tail)
+
+        def look(reader: Reader) -> "Budget":
+            context = assembly.assemble(reader, conversation_id, zone=self.zone, line=line)
+            count, total = stored_messages.after(reader, conversation_id, None)
+            return budget.budget(context, stored_messages=count, stored_tokens=total, with_noise=with_noise)
+
+        return self._on(conversation_id, look)
 
     def store_budget(self, *, top: int = 20) -> StoreBudget:
         """The whole store by conversation: the ``top`` largest, and those far above the median."""
@@ -219,45 +226,30 @@ class Lab:
 
     def summary(self, summary_id: str) -> SummaryView:
         """One summary with its text, its sources and what was made from it."""
-
-        def look(reader: Reader) -> SummaryView:
-            whole = stored_summaries.summary(reader, summary_id)
-            nodes = stored_summaries.nodes(reader, ids=[summary_id])
-            if whole is None or not nodes:
-                raise NotFound(f"There is no summary {summary_id} in this store; 'lcm-lab dag CONV' lists them.")
-            source_ids = stored_summaries.sources(reader, summary_id)
-            by_id = {node.summary_id: node for node in stored_summaries.nodes(reader, ids=source_ids)}
-            linked = stored_messages.views(reader, stored_messages.linked(reader, summary_id))
-            return SummaryView(
-                node=nodes[0],
-                content=whole.content,
-                sources=tuple(by_id[one] for one in source_ids if one in by_id),
-                missing_sources=tuple(one for one in source_ids if one not in by_id),
-                derived=tuple(stored_summaries.derived(reader, summary_id)),
-                messages=tuple(linked),
-            )
-
-        return self.store.read(look)
+        return self._read(lambda reader: summary_view(reader, summary_id))
 
     def files(self, conversation_id: int) -> Files:
         """The large files of a conversation, and whether their payloads are still there."""
-        found = self._on(conversation_id, lambda reader: stored_context.files(reader, conversation_id))
-        return Files(conversation_id, tuple(payloads.locate(self.store.path, one) for one in found))
+
+        def look(reader: Reader) -> Files:
+            found = stored_context.files(reader, conversation_id)
+            return Files(conversation_id, tuple(payloads.locate(self.store.path, one) for one in found))
+
+        return self._on(conversation_id, look)
 
     def briefs(self, conversation_id: int) -> Briefs:
         """The focus briefs of a conversation, newest first, with what changed since each was made."""
         from lcm_lab.analysis import focus
 
-        found = self._on(conversation_id, lambda reader: focus.briefs(reader, conversation_id))
-        return Briefs(conversation_id, tuple(found))
+        return self._on(
+            conversation_id, lambda reader: Briefs(conversation_id, tuple(focus.briefs(reader, conversation_id)))
+        )
 
-    def search(
-        self, text: str, *, conversation_id: int | None = None, limit: int = 50, cursor: str | None = None
-    ) -> search.Hits:
-        """Where a text occurs in messages and summaries; any text is taken literally."""
+    def search(self, text: str, *, conversation_id: int | None = None, **options: Any) -> search.Hits:
+        """Where a text occurs; ``limit``, ``cursor`` and ``scan`` as in :func:`lcm_lab.store.search.search`."""
         return self._on(
             conversation_id,
-            lambda reader: search.search(reader, text, conversation_id=conversation_id, limit=limit, cursor=cursor),
+            lambda reader: search.search(reader, text, conversation_id=conversation_id, **options),
         )
 
     def check(
@@ -330,7 +322,11 @@ class Lab:
                 )
             return look(reader)
 
-        return self.store.read(checked)
+        return self._read(checked)
+
+    def _read(self, look: Callable[[Reader], T]) -> T:
+        """``look`` at the store; the result names values that were not as declared, where it has room for them."""
+        return self.store.read(lambda reader: noted(look(reader), reader.notes))
 
 
 def _first(ids: Iterator[int]) -> int:

@@ -1,11 +1,12 @@
 """What a Lab returns where a lower layer has no type of its own for it: plain, frozen, the same for every way in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from lcm_lab.store import overview, payloads
-from lcm_lab.store.connect import Note
+from lcm_lab.errors import NotFound
+from lcm_lab.store import messages, overview, payloads, summaries
+from lcm_lab.store.connect import Note, Reader
 from lcm_lab.store.summaries import Node
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from lcm_lab.sessions.state import Agent
     from lcm_lab.store.largest import LargeItem
     from lcm_lab.store.messages import MessageView
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Info:
     unknown: tuple[str, ...]
     full_text: dict[str, str]
     zone: str
-    notes: tuple[Note, ...]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class SummaryView:
     missing_sources: tuple[str, ...]
     derived: tuple[str, ...]
     messages: tuple["MessageView", ...]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ class Files:
 
     conversation_id: int
     rows: tuple[payloads.Payload, ...]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,7 @@ class Briefs:
 
     conversation_id: int
     rows: "tuple[BriefView, ...]"
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +137,33 @@ class SessionList:
     next: str | None
     database: str | None
     problem: str | None
+
+
+def summary_view(reader: Reader, summary_id: str) -> SummaryView:
+    """One summary with its text, its sources and what was made from it.
+
+    Raises:
+        NotFound: there is no such summary.
+    """
+    whole = summaries.summary(reader, summary_id)
+    nodes = summaries.nodes(reader, ids=[summary_id])
+    if whole is None or not nodes:
+        raise NotFound(f"There is no summary {summary_id} in this store; 'lcm-lab dag CONV' lists them.")
+    source_ids = summaries.sources(reader, summary_id)
+    by_id = {node.summary_id: node for node in summaries.nodes(reader, ids=source_ids)}
+    linked = messages.views(reader, messages.linked(reader, summary_id))
+    return SummaryView(
+        node=nodes[0],
+        content=whole.content,
+        sources=tuple(by_id[one] for one in source_ids if one in by_id),
+        missing_sources=tuple(one for one in source_ids if one not in by_id),
+        derived=tuple(summaries.derived(reader, summary_id)),
+        messages=tuple(linked),
+    )
+
+
+def noted(result: T, notes: list[Note]) -> T:
+    """A result that names the values that were not as declared, where it has a place for them."""
+    if notes and is_dataclass(result) and any(one.name == "notes" for one in fields(result)):
+        return replace(result, notes=(*getattr(result, "notes"), *notes))  # type: ignore[type-var]  # noqa: B009
+    return result

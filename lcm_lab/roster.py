@@ -5,12 +5,12 @@ Works without a store, too: a fresh machine has sessions before the plugin ever 
 
 from pathlib import Path
 
-from lcm_lab.errors import UsageError
+from lcm_lab.errors import NotFound, UsageError
 from lcm_lab.results import AgentList, SessionList, SessionRow
-from lcm_lab.sessions import discover, state
+from lcm_lab.sessions import discover, jsonl, state
 from lcm_lab.sessions.match import ConversationKey, match
 from lcm_lab.store import overview
-from lcm_lab.store.connect import Reader, StoreFile
+from lcm_lab.store.connect import Reader, StoreFile, is_sqlite
 
 
 def agents(folder: Path) -> AgentList:
@@ -51,6 +51,20 @@ def sessions(
         database=found.database.sentence() if found.database else None,
         problem=page.problem,
     )
+
+
+def session_page(path: Path, *, before: int | None, after: int | None, size: int) -> jsonl.EntryPage:
+    """A page of a session file.
+
+    Raises:
+        NotFound: no such file, or no line of it is a session's. UsageError: both ``before`` and ``after``.
+    """
+    if path.is_file() and is_sqlite(path):
+        raise NotFound(f"{path} is an SQLite database, not a session file; open it with --db.")
+    page = jsonl.page(path, before=before, after=after, size=size)
+    if page.total and page.problems == page.total:
+        raise NotFound(f"{path} is not a session file: none of its {page.total:,} lines could be read as one.")
+    return page
 
 
 def _rows(reader: Reader, files: tuple[discover.SessionFile, ...]) -> list[SessionRow]:

@@ -23,6 +23,9 @@ from typing import Final
 IMAGE_TOKENS: Final = 1600
 """What a picture costs, whatever its size: the flat figure the plugin itself uses when it assembles a context."""
 
+PICTURE_FROM: Final = 4000
+"""A text shorter than this holds no picture, only talk about one."""
+
 SUSPECT_COUNT: Final = 4 * IMAGE_TOKENS
 """From this stored count on, a message with an embedded picture is estimated anew: the count may be of its letters."""
 
@@ -40,7 +43,9 @@ ABSURD_COUNT: Final = 10**12
 
 _ASCII: Final = bytes(range(128))
 _BEYOND_LEADS: Final = b"\xf0\xf1\xf2\xf3\xf4"
-_DATA_URL: Final = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_-]{4000,}")
+_DATA_URL: Final = re.compile(
+    r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_-]{%d,}" % PICTURE_FROM,  # noqa: UP031  (braces)
+)
 
 
 def plugin_tokens(text: str) -> int:
@@ -107,13 +112,20 @@ def estimates(text: str) -> dict[str, int]:
     return {name: one.count(text) for name, one in ESTIMATORS.items()}
 
 
+def stored_or_estimate(stored: object, text: str) -> tuple[int, str]:
+    """The number of a text and the rule that gave it, as every view shows it: the stored count where it is valid."""
+    if isinstance(stored, int | float) and 0.5 <= stored < ABSURD_COUNT:
+        return int(stored + 0.5), "stored"
+    return message_tokens(text), "estimated"
+
+
 def without_pictures(text: str) -> tuple[str, int]:
     """``text`` with each embedded picture (a data URL of 4,000 characters up) taken out, and their number.
 
     >>> without_pictures("see " + "data:image/png;base64," + "A" * 8000 + " here")
     ('see  here', 1)
     """
-    if len(text) < 4000 or "data:" not in text:
+    if len(text) < PICTURE_FROM or "data:" not in text:
         return text, 0
     return _DATA_URL.subn("", text)
 

@@ -17,7 +17,7 @@ MODULES = sorted(
     if not {"data", "notebooks", "hooks"} & set(path.relative_to(PACKAGE).parts[:1])
 )
 LAYERS = (
-    {"errors", "tokens", "times"},
+    {"errors", "plain", "times", "tokens"},
     {"store", "sessions"},
     {"analysis", "memory"},
     {"repairs"},
@@ -77,19 +77,44 @@ def test_imports_point_downward(path: Path) -> None:
         assert layer_of(other) <= layer_of(mine), f"{path.name} ({mine}) imports {other}, which is above it"
 
 
+def texts(tree: ast.AST) -> list[tuple[int, str]]:
+    """Line and text of every string that is no docstring; the pieces of an f-string joined."""
+    bodies = [node.body for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list)]
+    docs = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    inside = {
+        id(piece)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for piece in ast.walk(node)
+        if piece is not node
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr) and id(node) not in inside:
+            pieces = [piece.value if isinstance(piece, ast.Constant) else "x" for piece in node.values]
+            found.append((node.lineno, "".join(map(str, pieces))))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs | inside:
+            found.append((node.lineno, node.value))
+    return found
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_sql_lives_in_few_places(path: Path) -> None:
     if str(path.relative_to(PACKAGE)).startswith(SQL_HOMES):
         return
-    tree = ast.parse(path.read_text())
-    docs = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if hasattr(node, "body") and isinstance(node.body, list) and node.body and isinstance(node.body[0], ast.Expr)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
-            assert not SQL.search(node.value), f"SQL in {path.name}:{node.lineno}"
+    for line, text in texts(ast.parse(path.read_text())):
+        assert not SQL.search(text), f"SQL in {path.name}:{line}"
+
+
+def test_the_search_for_sql_finds_it_in_an_f_string() -> None:
+    assert any(SQL.search(text) for _, text in texts(ast.parse('query = f"SELECT {columns} FROM t"')))
+
+
+def test_tests_that_are_named_exist() -> None:
+    """A docstring that says where a thing is checked says so truly."""
+    for path in MODULES + sorted((ROOT / "data").rglob("*.py")):
+        for named in re.findall(r"tests/[\w/]+\*?\.py", path.read_text()):
+            assert list(ROOT.glob(named)), f"{path.name} names {named}"
 
 
 @pytest.mark.parametrize(

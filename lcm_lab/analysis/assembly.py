@@ -13,6 +13,7 @@ from typing import Final
 from lcm_lab import times, tokens
 from lcm_lab.analysis import noise, xml
 from lcm_lab.analysis.context import Context, Item, Piece
+from lcm_lab.errors import UsageError
 from lcm_lab.store import context as stored
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.context import MessageInContext, PartSize
@@ -26,20 +27,35 @@ COMPACT_AT: Final = 0.75
 """Share of the window at which the plugin compacts by default (``contextThreshold``)."""
 
 
-def assemble(
-    reader: Reader,
-    conversation_id: int,
-    *,
-    zone: times.Zone,
-    window: int | None = None,
-    compact_at: float = COMPACT_AT,
-    fresh_tail: int = FRESH_TAIL,
-) -> Context:
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The budget line: a window in tokens or None, the share of it at which compaction starts, the messages kept."""
+
+    window: int | None = None
+    compact_at: float = COMPACT_AT
+    fresh_tail: int = FRESH_TAIL
+
+    @classmethod
+    def of(cls, *, window: int | None, compact_at: float | None, fresh_tail: int | None) -> "Line":
+        """A line from options of which any may be left out.
+
+        Raises:
+            UsageError: a number that makes no sense.
+        """
+        given = {"compact_at": compact_at, "fresh_tail": fresh_tail}
+        line = cls(window or None, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
+        if (line.window or 0) < 0 or line.fresh_tail < 0 or not 0 < line.compact_at <= 1:
+            raise UsageError("A window and a fresh tail are not below 0, and compact_at lies above 0 and up to 1.")
+        return line
+
+
+def assemble(reader: Reader, conversation_id: int, *, zone: times.Zone, line: Line | None = None) -> Context:
     """The context of a conversation as the plugin would assemble it; empty for a conversation without context rows."""
+    line = line or Line()
     found = _Found.of(reader, conversation_id)
     rows = stored.items(reader, conversation_id)
     messages = [found.messages.get(row.message_id or -1) if row.item_type == "message" else None for row in rows]
-    tail = _tail_start([one.role if one else None for one in messages], fresh_tail)
+    tail = _tail_start([one.role if one else None for one in messages], line.fresh_tail)
     noisy = _heartbeats(messages)
     order = _Order()
     items = []
@@ -57,13 +73,12 @@ def assemble(
     items, brief = _overlay_focus(reader, conversation_id, items, zone, found)
     return Context(
         conversation_id,
-        tuple(_drop_over_budget(items, window)),
-        fresh_tail,
-        window or None,
-        compact_at,
+        tuple(_drop_over_budget(items, line.window)),
+        line.fresh_tail,
+        line.window,
+        line.compact_at,
         zone.name,
         brief,
-        tuple(reader.notes),
     )
 
 
@@ -109,16 +124,14 @@ class _Order:
             said.append("is in the context twice")
         if self._behind and item.summary_id is not None and item.kind != "missing":
             said.append("summary behind a message")
-        self._behind = self._behind or item.message_id is not None
+        self._behind = self._behind or (item.message_id is not None and item.kind != "missing")
         self._seen.add(item.item_id)
         self._expected = item.ordinal + 1
         return said
 
 
 def _summary_item(row: ContextItem, one: Summary, found: _Found, zone: times.Zone) -> Item:
-    stored_count = one.token_count if one.token_count and one.token_count > 0 else None
-    text_tokens = tokens.plugin_tokens(one.content)
-    count = stored_count if stored_count is not None else text_tokens
+    count, rule = tokens.stored_or_estimate(one.token_count, one.content)
     whole = xml.summary(one, found.sources.get(one.summary_id, []), zone)
     return Item(
         ordinal=row.ordinal,
@@ -128,8 +141,8 @@ def _summary_item(row: ContextItem, one: Summary, found: _Found, zone: times.Zon
         summary_id=one.summary_id,
         depth=one.depth,
         tokens=count,
-        rule="stored" if stored_count is not None else "estimated",
-        wrapper_tokens=tokens.plugin_tokens(whole) - text_tokens,
+        rule=rule,
+        wrapper_tokens=tokens.plugin_tokens(whole) - tokens.plugin_tokens(one.content),
         preview=preview(one.content),
         created_at=one.created_at,
         covered_by=tuple(found.covered.get(one.summary_id, ())),
@@ -142,7 +155,7 @@ def _message_item(row: ContextItem, one: MessageInContext, found: _Found, *, pla
     parts = found.parts.get(one.message_id, [])
     anomalies = _foreign(row, one.conversation_id)
     if one.rule == "estimated" and one.tokens:
-        anomalies = (*anomalies, f"stored tokens {one.stored}, re-estimated {one.tokens}")
+        anomalies = (*anomalies, f"stored tokens {_said(one.stored)}, re-estimated {one.tokens}")
     empty = one.role == "assistant" and not one.preview.strip() and not parts
     return Item(
         ordinal=row.ordinal,
@@ -162,6 +175,10 @@ def _message_item(row: ContextItem, one: MessageInContext, found: _Found, *, pla
         noise=noise.HEARTBEAT if heartbeat else None,
         pieces=(Piece(noise.HEARTBEAT, one.tokens),) if heartbeat else _pieces(one, parts, place),
     )
+
+
+def _said(stored: int | None) -> str:
+    return "no number" if stored is None else str(stored)
 
 
 def _foreign(row: ContextItem, conversation_id: int) -> tuple[str, ...]:
@@ -220,7 +237,7 @@ def _coverage(reader: Reader, conversation_id: int) -> dict[str, list[str]]:
     for root, below in stored.covered_summaries(reader, conversation_id).items():
         for node in below:
             covered.setdefault(node, []).append(root)
-    for root, _, message_id in stored.covered_messages(reader, conversation_id):
+    for root, message_id in stored.covered_messages(reader, conversation_id):
         covered.setdefault(f"#{message_id}", []).append(root)
     return {key: sorted(set(roots)) for key, roots in covered.items()}
 
@@ -241,8 +258,7 @@ def _overlay_focus(
     ]
     if not any(masked):
         return items, None
-    text_tokens = tokens.plugin_tokens(brief.content)
-    count = brief.token_count if brief.token_count and brief.token_count > 0 else text_tokens
+    count, rule = tokens.stored_or_estimate(brief.token_count, brief.content)
     first = masked.index(True)
     overlay = Item(
         ordinal=items[first].ordinal,
@@ -252,8 +268,8 @@ def _overlay_focus(
         summary_id=None,
         depth=None,
         tokens=count,
-        rule="stored" if brief.token_count and brief.token_count > 0 else "estimated",
-        wrapper_tokens=tokens.plugin_tokens(xml.brief(brief, zone)) - text_tokens,
+        rule=rule,
+        wrapper_tokens=tokens.plugin_tokens(xml.brief(brief, zone)) - tokens.plugin_tokens(brief.content),
         preview=preview(brief.content),
         created_at=brief.created_at,
         in_tail=items[first].in_tail,

@@ -2,7 +2,7 @@
 
 The invariant: each context item is counted once, classes add up to the total exactly, and numbers of the context and of
 the store never mix. Every budget carries the rule behind its numbers, its zone, and what the numbers leave out.
-Checked by ``tests/analysis/test_budget.py``.
+Checked by ``tests/analysis/test_assembly.py``.
 """
 
 from collections import Counter
@@ -66,6 +66,7 @@ class Budget:
     stored_tokens: int
     estimator: str
     zone: str
+    noise_left_out: int = 0
     leaves_out: str = LEAVES_OUT
 
     def figure(self) -> "Figure":
@@ -144,6 +145,7 @@ def budget(context: Context, *, stored_messages: int, stored_tokens: int, with_n
         stored_tokens=stored_tokens,
         estimator=tokens.STORED_OR_PLUGIN,
         zone=context.zone,
+        noise_left_out=len(context.sent) - len(sent),
     )
 
 

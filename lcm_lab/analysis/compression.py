@@ -2,7 +2,8 @@
 
 A saving is the tokens of the sources minus the tokens of the summary, with its sign: a summary larger than its
 sources costs tokens, and says so as a negative saving. Where the sources are not known there is no saving, not one of
-zero; such summaries are listed and kept out of the totals. Sources that are gone are not in the numbers. Checked by
+zero; such summaries are listed and kept out of the totals. They are not known when one of them is gone: a sum of what
+is left would show a loss that nobody had. The health check (K2) says the same. Checked by
 ``tests/analysis/test_compression.py``.
 """
 

@@ -17,9 +17,9 @@ import networkx as nx
 
 from lcm_lab import times, tokens
 from lcm_lab.analysis import graphs
-from lcm_lab.analysis.draw.text_tree import TreeRow, tree_rows
+from lcm_lab.analysis.tree import TreeRow, tree_rows
 from lcm_lab.store import messages, summaries
-from lcm_lab.store.connect import Reader
+from lcm_lab.store.connect import Note, Reader
 from lcm_lab.store.rows import Edge
 from lcm_lab.store.summaries import Node
 
@@ -77,6 +77,7 @@ class Dag:
     depth_conflicts: tuple[DepthConflict, ...]
     estimator: str = tokens.STORED_OR_PLUGIN
     zone: times.Zone | None = None
+    notes: tuple[Note, ...] = ()
 
     def figure(self, *, limit: int = 2000) -> "Figure":
         """The graph drawn in layers by depth, over time; at most ``limit`` summaries, the title says how many."""
@@ -188,6 +189,7 @@ def build(
     for edge in sorted(inside, key=lambda one: place[one.parent_summary_id]):
         graph.add_edge(edge.summary_id, edge.parent_summary_id, ordinal=edge.ordinal)
     cyclic = graphs.cyclic(graph)
+    incomplete = frozenset(edge.summary_id for edge in (*dangling, *foreign))
     links = {key: tuple(found) for key, found in leaf_messages.items() if key in mine}
     _describe(graph, mine, graphs.covered_counts(graph, links, frozenset(message_ids)))
     return Dag(
@@ -202,7 +204,7 @@ def build(
         cyclic=cyclic,
         dangling=tuple(dangling),
         foreign=tuple(foreign),
-        depth_conflicts=tuple(_depth_conflicts(graph, mine, cyclic)),
+        depth_conflicts=tuple(_depth_conflicts(graph, mine, cyclic, incomplete)),
         zone=zone,
     )
 
@@ -251,16 +253,14 @@ def _describe(graph: "nx.DiGraph[str]", nodes: Mapping[str, Node], covered: Mapp
 
 
 def _depth_conflicts(
-    graph: "nx.DiGraph[str]", nodes: Mapping[str, Node], cyclic: frozenset[str]
+    graph: "nx.DiGraph[str]", nodes: Mapping[str, Node], cyclic: frozenset[str], incomplete: frozenset[str]
 ) -> Iterable[DepthConflict]:
     for key, node in nodes.items():
-        below = [nodes[source].depth for source in graph.successors(key)]
         if key in cyclic:
             yield DepthConflict(key, node.depth, None, "is in a cycle, so no depth can be right")
-        elif below and node.depth != max(below) + 1:
-            why = f"depth {node.depth}, but made from depth {max(below)}"
-            yield DepthConflict(key, node.depth, max(below) + 1, why)
-        elif (node.kind == "leaf") != (node.depth == 0):
-            yield DepthConflict(
-                key, node.depth, 0 if node.kind == "leaf" else None, f"{node.kind} at depth {node.depth}"
-            )
+            continue
+        below = [nodes[source].depth for source in graph.successors(key)]
+        problems = graphs.depth_problems(node.kind, node.depth, below, missing=key in incomplete)
+        first = next((one for one in problems if one.about != "mixed"), None)
+        if first is not None:
+            yield DepthConflict(key, node.depth, first.expected, first.reason)

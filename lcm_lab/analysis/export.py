@@ -11,7 +11,7 @@ files of two exports, nor is a file that is not from an export ever replaced. Fi
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from lcm_lab import tokens
 from lcm_lab.analysis.frames import Frames, Snapshot, take_snapshot
 from lcm_lab.errors import LcmLabError, NotFound, Refused, UsageError
+from lcm_lab.store.page import Progress
 from lcm_lab.store.schema import quote
 from lcm_lab.times import Zone
 
@@ -82,7 +83,7 @@ def export(
     bodies: bool = False,
     zone: Zone | None = None,
     overwrite: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> ExportReport:
     """Write the frames, or those of one conversation, into a new or empty folder.
 

@@ -61,7 +61,10 @@ def _view(reader: Reader, brief: FocusBrief, present_hash: str) -> BriefView:
     sources = stored.brief_sources(reader, brief.brief_id)
     ids = tuple(dict.fromkeys(one.summary_id for one in sources))
     existing = {node.summary_id for node in summaries.nodes(reader, ids=ids)}
-    later_messages, message_tokens = messages.after(reader, brief.conversation_id, brief.covered_message_seq)
+    covered = brief.covered_message_seq
+    later_messages, message_tokens = (
+        (0, 0) if covered is None else messages.after(reader, brief.conversation_id, covered)
+    )
     later = [node for node in summaries.nodes(reader, brief.conversation_id) if _is_later(node, brief)]
     return BriefView(
         brief=brief,

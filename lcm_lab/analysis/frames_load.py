@@ -95,7 +95,7 @@ class Meter:
         if raw is None:
             return None
         size = len(raw)
-        picture = size >= 4000 and b";base64," in raw
+        picture = size >= tokens.PICTURE_FROM and b";base64," in raw
         if not picture and raw.isascii():
             return size
         self._place -= 1

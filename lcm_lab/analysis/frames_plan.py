@@ -13,18 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lcm_lab.store.connect import Reader
-from lcm_lab.store.rows import (
-    ContextItem,
-    Conversation,
-    Edge,
-    FocusBrief,
-    FocusSource,
-    LargeFile,
-    Link,
-    Message,
-    Part,
-    Summary,
-)
+from lcm_lab.store.rows import KEYS
 from lcm_lab.store.schema import KNOWN_COLUMNS, Column, quote
 from lcm_lab.store.text import octets
 
@@ -55,10 +44,6 @@ _MEASURES: Final = (
     ("est_plugin_old", "BIGINT"),
 )
 _TEXTUAL: Final = ("CHAR", "CLOB", "TEXT")
-_KEYS: Final = {
-    row.TABLE: row.KEY
-    for row in (Conversation, Message, Part, Summary, Edge, Link, ContextItem, LargeFile, FocusBrief, FocusSource)
-}
 _TIME: Final = (
     r"^(000[1-9]|00[1-9]\d|0[1-9]\d\d|[1-9]\d{3})-\d\d-\d\d[T ]([01]\d|2[0-3]):\d\d(:\d\d([.,]\d+)?)?"
     r"(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d(:?[0-5]\d)?)?)?$"
@@ -143,7 +128,7 @@ def _plan(reader: Reader, table: str, *, bodies: bool) -> TablePlan:
     columns = reader.schema.tables.get(table, ())
     known = KNOWN_COLUMNS.get(table, frozenset())
     own = {column.name for column in columns}
-    key = _KEYS.get(table, ())
+    key = KEYS.get(table, ())
     if columns and not (key and own.issuperset(key)):
         sql = "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk"
         key = tuple(str(row[0]) for row in reader.rows(sql, (table,))) or ("rowid",)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lcm_lab.analysis.frames_plan import TablePlan, ours
+from lcm_lab.analysis.frames_plan import TablePlan, ours, utc
 from lcm_lab.store.schema import quote
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class View:
     sql: str
 
 
-_LABEL: Final = "CASE WHEN {0}.depth = 0 OR {0}.kind = 'leaf' THEN 'leaf' ELSE concat('d', {0}.depth) END"
+# As rows.kind_label: a depth that is no whole number was left out when the frames were filled, and reads as 0.
+_LABEL: Final = "CASE WHEN COALESCE({0}.depth, 0) = 0 OR {0}.kind = 'leaf' THEN 'leaf' ELSE concat('d', {0}.depth) END"
 
 _CONTEXT: Final = f"""
     SELECT c.conversation_id, c.ordinal, c.item_type, c.message_id, c.summary_id,
@@ -74,12 +75,18 @@ _SUMMARY_TREE: Final = f"""
     ),
     tops AS (SELECT node, string_agg(top, ' ' ORDER BY top) AS roots FROM reach GROUP BY node),
     from_messages AS (
-        SELECT l.summary_id, count(*) AS links, sum(m.{{m_tokens}})::BIGINT AS tokens
-        FROM summary_messages l LEFT JOIN messages m ON m.message_id = l.message_id GROUP BY l.summary_id
+        SELECT l.summary_id, count(*) AS links,
+               CASE WHEN count(m.message_id) = count(*) THEN sum(m.{{m_tokens}})::BIGINT END AS tokens
+        FROM summary_messages l JOIN summaries s ON s.summary_id = l.summary_id
+        LEFT JOIN messages m ON m.message_id = l.message_id AND m.conversation_id = s.conversation_id
+        GROUP BY l.summary_id
     ),
     from_sources AS (
-        SELECT e.summary_id, count(*) AS links, sum(p.{{s_tokens}})::BIGINT AS tokens
-        FROM summary_parents e LEFT JOIN summaries p ON p.summary_id = e.parent_summary_id GROUP BY e.summary_id
+        SELECT e.summary_id, count(*) AS links,
+               CASE WHEN count(p.summary_id) = count(*) THEN sum(p.{{s_tokens}})::BIGINT END AS tokens
+        FROM summary_parents e JOIN summaries s ON s.summary_id = e.summary_id
+        LEFT JOIN summaries p ON p.summary_id = e.parent_summary_id AND p.conversation_id = s.conversation_id
+        GROUP BY e.summary_id
     ),
     made AS (SELECT source, count(*) AS links FROM edges GROUP BY source),
     placed AS (
@@ -88,7 +95,7 @@ _SUMMARY_TREE: Final = f"""
     ),
     nodes AS (
         SELECT s.*, {_LABEL.format("s")} AS label,
-               CASE WHEN s.depth = 0 OR s.kind = 'leaf' THEN fm.tokens ELSE fs.tokens END AS source_tokens,
+               CASE WHEN s.kind = 'leaf' THEN fm.tokens ELSE fs.tokens END AS source_tokens,
                COALESCE(fs.links, 0) AS sources, COALESCE(fm.links, 0) AS message_links, COALESCE(d.links, 0) AS derived
         FROM summaries s
         LEFT JOIN from_messages fm ON fm.summary_id = s.summary_id
@@ -138,15 +145,17 @@ _COVERAGE: Final = """
     LEFT JOIN shown s ON s.message_id = m.message_id
     LEFT JOIN items i ON i.message_id = m.message_id AND i.conversation_id = m.conversation_id"""
 
+# The first and the last message are those by seq, as in the list of conversations: times of messages may go back.
 _TOTALS: Final = """
     WITH m AS (
         SELECT conversation_id, count(*) AS messages, sum({m_tokens})::BIGINT AS tokens,
                count(*) FILTER ({m_token_rule} = 'estimated') AS re_estimated,
-               min({m_created_at_utc}) AS first_at, max({m_created_at_utc}) AS last_at
+               arg_min_null(created_at, seq) AS first_at, arg_max_null(created_at, seq) AS last_at
         FROM messages GROUP BY conversation_id
     ),
     s AS (
-        SELECT conversation_id, count(*) AS summaries, sum({s_tokens})::BIGINT AS tokens, max(depth) AS max_depth
+        SELECT conversation_id, count(*) AS summaries, sum({s_tokens})::BIGINT AS tokens,
+               max(COALESCE(depth, 0)) AS max_depth
         FROM summaries GROUP BY conversation_id
     ),
     c AS (
@@ -160,7 +169,7 @@ _TOTALS: Final = """
            COALESCE(s.summaries, 0) AS summaries, COALESCE(s.tokens, 0) AS summary_tokens, s.max_depth,
            COALESCE(c.items, 0) AS context_items, COALESCE(c.tokens, 0) AS context_tokens,
            COALESCE(c.unresolved, 0) AS unresolved_items,
-           m.first_at AS first_message_at_utc, m.last_at AS last_message_at_utc
+           {first_at_utc} AS first_message_at_utc, {last_at_utc} AS last_message_at_utc
     FROM conversations v
     LEFT JOIN m USING (conversation_id) LEFT JOIN s USING (conversation_id) LEFT JOIN c USING (conversation_id)"""
 
@@ -180,6 +189,7 @@ def create_views(connection: "DuckDBPyConnection", plans: Mapping[str, TablePlan
     # Every column that this package adds goes by the name it got: {m_tokens}, {s_created_at_utc}.
     for letter, table in (("m", "messages"), ("s", "summaries")):
         words |= {f"{letter}_{one.twin}": quote(one.name) for one in plans[table].fields if one.twin}
+    words |= {f"{name}_utc": utc(f"m.{name}") for name in ("first_at", "last_at")}
     for view in VIEWS:
         connection.execute(f"CREATE VIEW main.{words[view.name]} AS {view.sql.format(**words)}").fetchall()
     return {names[view.name]: view for view in VIEWS}

@@ -1,4 +1,4 @@
-"""Plain graph work on the summary DAG: what lies below, which summaries are in a cycle, how much each covers.
+"""Plain graph work on the summary DAG: what lies below, what is in a cycle, how much each covers, wrong depths.
 
 Every function ends on every graph, cycles included, and none recurses: chains of summaries can be long. Edges point
 from a derived summary to its source. Checked by ``tests/analysis/test_dag.py``.
@@ -6,12 +6,58 @@ from a derived summary to its source. Checked by ``tests/analysis/test_dag.py``.
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
-import networkx as nx
+if TYPE_CHECKING:
+    import networkx as nx
 
 CYCLES_NAMED: Final = 100
 """As many cycles are named; which summaries are in one is always known in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthProblem:
+    """What is wrong with a depth: ``kind`` (it contradicts the kind), ``depth`` (its sources), or ``mixed``.
+
+    ``expected`` is the right depth, None where it cannot be told. ``mixed`` is no error: the sources differ in depth.
+    """
+
+    about: Literal["kind", "depth", "mixed"]
+    expected: int | None
+    reason: str
+
+
+def depth_problems(
+    kind: str, depth: object, source_depths: Iterable[object], *, missing: bool
+) -> tuple[DepthProblem, ...]:
+    """What is wrong with a summary's stored depth: a leaf has 0, any other one more than its deepest source.
+
+    ``missing``: there are sources whose depth is not known (gone, or in another conversation). One of them may have
+    been the deepest, so that a depth above the known ones is let pass. Depths that are no whole numbers say nothing.
+
+    >>> [one.reason for one in depth_problems("condensed", 3, [0, 1], missing=False)]
+    ['depth 3, but its deepest source has 1']
+    >>> depth_problems("condensed", 3, [1], missing=True), depth_problems("leaf", 0, [], missing=False)
+    ((), ())
+    """
+    listed = list(source_depths)
+    known = sorted({one for one in listed if isinstance(one, int)})
+    unsure = missing or any(not isinstance(one, int) for one in listed)
+    right = 0 if kind == "leaf" else known[-1] + 1 if known else None
+    found: list[DepthProblem] = []
+    if not isinstance(depth, int):
+        return (DepthProblem("kind", right, f"{depth!r} where its depth should be"),)
+    if (kind == "leaf") != (depth == 0):
+        found.append(DepthProblem("kind", right, f"{kind} at depth {depth}; only leaves have depth 0"))
+    if kind == "leaf":
+        return (*found, DepthProblem("depth", 0, f"depth {depth}, but a leaf has 0")) if found else ()
+    if right is not None and depth != right and not (unsure and depth > right):
+        found.append(DepthProblem("depth", right, f"depth {depth}, but its deepest source has {right - 1}"))
+    elif len(known) > 1:
+        depths = ", ".join(map(str, known))
+        found.append(DepthProblem("mixed", right, f"made from depths {depths}; the plugin joins one depth only"))
+    return tuple(found)
 
 
 def reach(graph: "nx.DiGraph[str]", starts: Iterable[str]) -> set[str]:
@@ -28,6 +74,8 @@ def reach(graph: "nx.DiGraph[str]", starts: Iterable[str]) -> set[str]:
 
 def cyclic(graph: "nx.DiGraph[str]") -> frozenset[str]:
     """The summaries that are in a cycle, one with itself included."""
+    import networkx as nx  # late: a health check of depths needs no graph
+
     found: set[str] = set()
     for group in nx.strongly_connected_components(graph):
         if len(group) > 1:
@@ -81,6 +129,8 @@ def covered_counts(
     Sets of messages are whole numbers with a bit per message: joining two is one operation, which keeps thousands of
     summaries over thousands of messages cheap. Summaries of one cycle cover the same, so a cycle counts as one.
     """
+    import networkx as nx
+
     linked = sorted({message for found in links.values() for message in found if message in messages})
     bit = {message: i for i, message in enumerate(linked)}
     groups: nx.DiGraph[int] = nx.condensation(graph) if len(graph) else nx.DiGraph()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lcm_lab.cli.options import Settings, command, conversation, cursor, page_size
+from lcm_lab.cli.options import ALL, Settings, command, conversation, cursor, page_size
 
 
 @command("info")
@@ -35,14 +35,14 @@ def sessions(settings: Settings, agent: str, limit: int, cursor: str | None, sho
 
     lab, folder = lab_or_none(settings)
     store = lab.store if lab else None
-    settings.show(roster.sessions(folder, agent, store, limit=limit or 10_000, cursor=cursor, show_hidden=show_hidden))
+    settings.show(roster.sessions(folder, agent, store, limit=limit or ALL, cursor=cursor, show_hidden=show_hidden))
 
 
 @command("conversations")
 @page_size
 @cursor
 def conversations(settings: Settings, limit: int, cursor: str | None) -> None:
-    """Conversations in the store with their totals, last changed first."""
+    """Conversations in the store with their totals, the newest message first."""
     settings.show(settings.open().conversations(limit=limit, cursor=cursor))
 
 
@@ -69,9 +69,9 @@ def show(
     if before is not None and after is not None:
         raise click.UsageError("Give --before or --after, not both.")
     if file is not None:
-        from lcm_lab.sessions import jsonl
+        from lcm_lab import roster
 
-        settings.show(jsonl.page(file.expanduser(), before=before, after=after, size=limit))
+        settings.show(roster.session_page(file.expanduser(), before=before, after=after, size=limit))
         return
     assert conversation_id is not None  # noqa: S101  (one of the two is there)
     settings.show(settings.open().messages(conversation_id, size=limit, before=before, after=after))
@@ -107,9 +107,15 @@ def briefs(settings: Settings, conversation_id: int) -> None:
 @command("search")
 @click.argument("text")
 @click.option("--conversation", "conversation_id", metavar="CONV", type=int, help="Only in this conversation.")
+@click.option("--scan", is_flag=True, help="Look through every text for exactly these characters; slower.")
 @page_size
 @cursor
-def search(settings: Settings, text: str, conversation_id: int | None, limit: int, cursor: str | None) -> None:
-    """Messages and summaries that hold TEXT, taken literally."""
-    found = settings.open().search(text, conversation_id=conversation_id, limit=limit or 10_000, cursor=cursor)
+def search(
+    settings: Settings, text: str, conversation_id: int | None, limit: int, cursor: str | None, *, scan: bool
+) -> None:
+    """Messages and summaries that hold TEXT; no character of it is an operator.
+
+    Messages are looked up by words and their inflections where the store has an index that works, else by a scan.
+    """
+    found = settings.open().search(text, conversation_id=conversation_id, limit=limit or ALL, cursor=cursor, scan=scan)
     settings.show(found)

@@ -69,7 +69,7 @@ def budget(settings: Settings, conversation_id: int | None, without_noise: bool,
 @click.pass_context
 def check(ctx: click.Context, settings: Settings, conversation_id: int | None) -> None:
     """What is wrong or suspicious, and what to do. Exit code 1 when there is an error or a warning."""
-    report = settings.open().check(conversation_id, progress=progress(" rows"))
+    report = settings.open().check(conversation_id, progress=progress(" steps"))
     settings.show(report)
     if report.counts["error"] or report.counts["warning"]:
         ctx.exit(1)

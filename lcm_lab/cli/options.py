@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -79,7 +79,7 @@ def page(text: str) -> None:
     import sys
 
     if sys.stdout.isatty() and text.count("\n") > shutil.get_terminal_size().lines:
-        click.echo_via_pager(text, color=True)
+        click.echo_via_pager(text)
     else:
         click.echo(text, nl=False)
 
@@ -159,6 +159,9 @@ def group(name: str, help_text: str, *commands: click.Command) -> click.Group:
         made.add_command(one)
     return made
 
+
+ALL: Final = 2**31
+"""More rows than any list has: what ``--limit 0`` means."""
 
 page_size = click.option(
     "--limit", type=click.IntRange(0), default=50, show_default=True, help="Rows on a page; 0: all."

@@ -74,6 +74,7 @@ def greet(settings: Settings) -> None:
 def lab(settings: Settings, port: int, no_browser: bool, notebook: str) -> None:  # noqa: FBT001
     """Open JupyterLab on the notebooks, with this store (or the demo store)."""
     from lcm_lab import places
+    from lcm_lab.errors import NotFound
 
     opened, _ = lab_or_none(settings)
     env = dict(os.environ)
@@ -85,6 +86,10 @@ def lab(settings: Settings, port: int, no_browser: bool, notebook: str) -> None:
     if settings.tz:
         env["LCM_LAB_TZ"] = settings.tz
     folder = places.notebooks()
+    if not (folder / notebook).is_file():
+        raise NotFound(f"There is no notebook {notebook} in {folder}.")
+    if opened is not None:
+        click.echo(f"Store: {opened.store.given}", err=True)
     arguments = [
         sys.executable,
         "-m",

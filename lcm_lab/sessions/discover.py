@@ -152,10 +152,10 @@ def sessions(
     out and counted unless ``show_hidden``. A warm-up is recognised in files up to 256 KB that say so in the first 16.
 
     Raises:
-        UsageError: a ``limit`` outside 1 to 10,000.
+        UsageError: a ``limit`` below 1.
     """
-    if not 1 <= limit <= 10_000:
-        raise UsageError(f"A page holds 1 to 10000 sessions, not {limit}.")
+    if limit < 1:
+        raise UsageError(f"A page holds at least 1 session, not {limit}.")
     listed = folder(agent if isinstance(agent, Path) else agent.path)
     rows, hidden, duplicates = _rows(listed.live, show_hidden=show_hidden)
     behind = rows if cursor is None else [one for one in rows if _order(one) > (-cursor.modified_ns, cursor.name)]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from lcm_lab.store import rows
 from lcm_lab.store.connect import Reader
+from lcm_lab.store.rows import KEYS
 from lcm_lab.store.schema import SERVICE_TABLES, quote
 
 _POINTERS: Final = frozenset(
@@ -23,20 +23,6 @@ _POINTERS: Final = frozenset(
     }
 )
 """References whose dangling ends have rules of their own (C3, C4, L1, L3)."""
-
-_KEYS: Final = {
-    row.TABLE: row.KEY
-    for row in (
-        rows.Conversation,
-        rows.Message,
-        rows.Part,
-        rows.Summary,
-        rows.ContextItem,
-        rows.LargeFile,
-        rows.FocusBrief,
-        rows.FocusSource,
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +53,7 @@ def size(reader: Reader) -> int:
 def orphans(reader: Reader) -> Iterator[Orphans]:
     """Rows whose owner is missing, for each declared or known reference that no rule of its own looks at."""
     for table, column, parent, parent_column in _references(reader):
-        key = " || ':' || ".join(f"t.{quote(name)}" for name in _KEYS.get(table, ("rowid",)))
+        key = " || ':' || ".join(f"t.{quote(name)}" for name in KEYS.get(table, ("rowid",)))
         sql = (
             f"SELECT {key} FROM {quote(table)} t WHERE t.{quote(column)} IS NOT NULL AND NOT EXISTS "
             f"(SELECT 1 FROM {quote(parent)} p WHERE p.{quote(parent_column)} = t.{quote(column)})"
@@ -84,7 +70,7 @@ def _references(reader: Reader) -> list[tuple[str, str, str, str]]:
         for row in reader.all('SELECT id, seq, "table", "from", "to" FROM pragma_foreign_key_list(?)', (table,)):
             found[table, row[3]] = (row[2], row[4] or row[3])
     for table in reader.schema.tables:
-        known = table in SERVICE_TABLES or table in _KEYS
+        known = table in SERVICE_TABLES or table in KEYS
         if known and table != "conversations" and has(table, "conversation_id"):
             found.setdefault((table, "conversation_id"), ("conversations", "conversation_id"))
     if has("message_parts", "message_id"):

@@ -8,14 +8,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lcm_lab.store import measure
 from lcm_lab.store.checks import WHITE
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.messages import batches, marks
+from lcm_lab.store.text import PAYLOADS
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A message with its text; ``whole`` is false where the text was not valid UTF-8."""
+    """A message with its text; ``whole`` is false where the text was not valid UTF-8.
+
+    ``stored`` is the count as it lies in the store, ``tokens`` the number that every view shows.
+    """
 
     message_id: int
     seq: Any
@@ -24,12 +29,13 @@ class MessageRow:
     stored: Any
     identity_hash: str | None
     created_at: Any
+    tokens: int
     whole: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """A summary with its text. ``stored`` and the other numbers are as they lie in the store."""
+    """A summary with its text. ``stored`` and the other numbers are as they lie in the store, ``tokens`` is not."""
 
     summary_id: str
     conversation_id: int
@@ -45,6 +51,7 @@ class SummaryRow:
     created_at: Any
     file_ids: Any
     model: str | None
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +67,13 @@ def messages(reader: Reader, conversation_id: int) -> Iterator[MessageRow]:
     """The messages of a conversation in ``seq`` order, one by one."""
     hashes = reader.schema.column("messages", "identity_hash", alias="m")
     sql = (
-        f"SELECT m.message_id, m.seq, m.role, m.content, m.token_count, {hashes}, m.created_at FROM messages m "
-        "WHERE m.conversation_id = ? ORDER BY m.seq"
+        f"SELECT m.message_id, m.seq, m.role, m.content, m.token_count, {hashes}, m.created_at, "
+        f"{measure.message_tokens(reader.schema, 'm')} FROM messages m WHERE m.conversation_id = ? ORDER BY m.seq"
     )
     reader.take_broken_text()
     for row in reader.rows(sql, (conversation_id,)):
         whole = not reader.take_broken_text()
-        yield MessageRow(row[0], row[1], str(row[2]), _text(row[3]), row[4], row[5], row[6], whole)
+        yield MessageRow(row[0], row[1], str(row[2]), _text(row[3]), row[4], row[5], row[6], row[7], whole)
 
 
 def summaries(reader: Reader, conversation_id: int) -> Iterator[SummaryRow]:
@@ -87,7 +94,7 @@ def summaries(reader: Reader, conversation_id: int) -> Iterator[SummaryRow]:
     )
     sql = (
         f"SELECT t.summary_id, t.conversation_id, t.kind, {column('depth')}, t.content, t.token_count, "
-        f"{', '.join(column(name) for name in names)} FROM summaries t "
+        f"{', '.join(column(name) for name in names)}, {measure.summary_tokens('t')} FROM summaries t "
         "WHERE t.conversation_id = ? ORDER BY t.created_at, t.summary_id"
     )
     for row in reader.rows(sql, (conversation_id,)):
@@ -99,8 +106,7 @@ def part_sizes(reader: Reader, ids: Iterable[int]) -> dict[int, int]:
     if not reader.schema.has("message_parts"):
         return {}
     column = reader.schema.column
-    names = ("text_content", "tool_input", "tool_output", "tool_error")
-    sizes = " + ".join(f"length(COALESCE({column('message_parts', name, alias='p')}, ''))" for name in names)
+    sizes = " + ".join(f"length(COALESCE({column('message_parts', name, alias='p')}, ''))" for name in PAYLOADS)
     ignored = f"COALESCE({column('message_parts', 'is_ignored', alias='p')}, 0)"
     found: dict[int, int] = {}
     for batch in batches(ids):
@@ -117,8 +123,7 @@ def part_texts(reader: Reader, message_id: int) -> list[str]:
     if not reader.schema.has("message_parts"):
         return []
     column = reader.schema.column
-    names = ("text_content", "tool_input", "tool_output", "tool_error")
-    columns = ", ".join(column("message_parts", name, alias="p") for name in names)
+    columns = ", ".join(column("message_parts", name, alias="p") for name in PAYLOADS)
     ignored = f"COALESCE({column('message_parts', 'is_ignored', alias='p')}, 0)"
     sql = f"SELECT {columns} FROM message_parts p WHERE p.message_id = ? AND {ignored} <> 1 ORDER BY p.ordinal"
     return [text for row in reader.rows(sql, (message_id,)) for text in row if isinstance(text, str) and text.strip()]

@@ -182,11 +182,7 @@ class StoreFile:
 
     def _header(self) -> bytes:
         try:
-            found = self.path.stat()
-            key = (found.st_dev, found.st_ino)
-            if key not in _descriptors:
-                _descriptors[key] = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-            return os.pread(_descriptors[key], 100, 0)
+            return header(self.path)
         except PermissionError:
             raise StoreError(f"{self.given} cannot be read: permission denied.") from None
         except FileNotFoundError:
@@ -254,6 +250,20 @@ class StoreFile:
                 "folder you can write to and open that copy."
             )
         return StoreError(f"{self.given} could not be read: {error}.")
+
+
+def header(path: Path) -> bytes:
+    """The first 100 bytes of a file, read through the one descriptor of it that stays open for good."""
+    found = path.stat()
+    key = (found.st_dev, found.st_ino)
+    if key not in _descriptors:
+        _descriptors[key] = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    return os.pread(_descriptors[key], 100, 0)
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a regular file is an SQLite database, found out without dropping anybody's locks."""
+    return header(path).startswith(_HEADER)
 
 
 def _tokens(raw: bytes | None) -> int:

@@ -8,7 +8,7 @@ from lcm_lab.store import measure
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.messages import parts_of
 from lcm_lab.store.rows import ContextItem, FocusBrief, FocusSource, LargeFile, Summary, load
-from lcm_lab.store.text import octets, part_text, preview
+from lcm_lab.store.text import estimate, octets, parts_text, preview
 
 _BELOW: Final = """
     WITH RECURSIVE below(root, node) AS (
@@ -39,7 +39,7 @@ class MessageInContext:
 
 @dataclass(frozen=True, slots=True)
 class PartSize:
-    """A part of a message in context: weights of what it carries, in proportion to tokens by rule ``plugin``."""
+    """A part of a message in context: tokens of what it carries, by rule ``plugin``."""
 
     message_id: int
     part_type: str
@@ -68,7 +68,8 @@ def messages(reader: Reader, conversation_id: int) -> dict[int, MessageInContext
             reader.note("messages", row[0], "content", "invalid UTF-8, bad bytes shown as \ufffd")
         stored = row[6]
         if not isinstance(stored, int):
-            reader.note("messages", row[0], "token_count", f"{stored!r} in a column of whole numbers, re-estimated")
+            done = "re-estimated" if row[5] == "estimated" else f"read as {row[4]}"
+            reader.note("messages", row[0], "token_count", f"{stored!r} in a column of whole numbers, {done}")
             stored = None
         found[row[0]] = MessageInContext(
             message_id=row[0],
@@ -86,19 +87,15 @@ def messages(reader: Reader, conversation_id: int) -> dict[int, MessageInContext
 
 
 def part_sizes(reader: Reader, conversation_id: int) -> dict[int, list[PartSize]]:
-    """The parts of the messages in context, weighed, by message id in part order; ignored parts are left out.
-
-    A letter of one byte weighs 2, a character of three bytes 12: as 0.25 and 1.5 tokens do, at a fraction of the cost
-    of an estimate. A picture without text weighs its flat cost.
-    """
+    """The parts of the messages in context, measured, by message id in part order; ignored parts are left out."""
 
     def column(name: str) -> str:
         return reader.schema.column("message_parts", name, alias="mp")
 
     def weight(name: str) -> str:
-        return f"COALESCE(5 * {octets(column(name))} - 3 * length({column(name)}), 0)"
+        return estimate(column(name))
 
-    picture = f"{8 * tokens.IMAGE_TOKENS} * (mp.part_type = 'file' AND {column('text_content')} IS NULL)"
+    picture = f"{tokens.IMAGE_TOKENS} * (mp.part_type = 'file' AND {column('text_content')} IS NULL)"
     sql = f"""
         SELECT mp.message_id, mp.part_type, {weight("text_content")} + {picture}, {weight("tool_input")},
                {weight("tool_output")} + {weight("tool_error")}
@@ -113,7 +110,7 @@ def part_sizes(reader: Reader, conversation_id: int) -> dict[int, list[PartSize]
 
 def first_part_previews(reader: Reader, ids: list[int]) -> dict[int, str]:
     """How the first telling part of each message begins, for messages whose content is blank."""
-    return {key: preview(" ".join(part_text(part) for part in parts)) for key, parts in parts_of(reader, ids).items()}
+    return {key: preview(parts_text(parts, between=" ")) for key, parts in parts_of(reader, ids).items()}
 
 
 def summaries(reader: Reader, conversation_id: int) -> dict[str, Summary]:
@@ -144,15 +141,15 @@ def covered_summaries(reader: Reader, conversation_id: int) -> dict[str, set[str
     return found
 
 
-def covered_messages(reader: Reader, conversation_id: int) -> list[tuple[str, str, int]]:
-    """(summary in context, leaf, message id) for each message in context that a summary in context covers by a leaf."""
+def covered_messages(reader: Reader, conversation_id: int) -> list[tuple[str, int]]:
+    """(summary in context, message id) for each message in context that a summary in context covers by a leaf."""
     sql = f"""
-        {_BELOW} SELECT DISTINCT below.root, l.summary_id, l.message_id
+        {_BELOW} SELECT DISTINCT below.root, l.message_id
         FROM below JOIN summary_messages l ON l.summary_id = below.node
         WHERE l.message_id IN (
             SELECT message_id FROM context_items WHERE conversation_id = ?1 AND item_type = 'message'
         ) ORDER BY l.message_id"""
-    return [(row[0], row[1], row[2]) for row in reader.rows(sql, (conversation_id,))]
+    return [(row[0], row[1]) for row in reader.rows(sql, (conversation_id,))]
 
 
 def last_covered_seq(reader: Reader, conversation_id: int) -> dict[str, int]:

@@ -13,6 +13,7 @@ from typing import Final
 from lcm_lab import times
 from lcm_lab.store import measure
 from lcm_lab.store.connect import Reader
+from lcm_lab.store.rows import depth_number
 
 _TIME: Final = "t.created_at"
 _USUAL: Final = (
@@ -66,7 +67,7 @@ def summary_buckets(reader: Reader, conversation_id: int | None = None) -> list[
     """Summaries of a conversation (of the store without one) by time and depth."""
     if not reader.schema.has("summaries"):
         return []
-    depth = "CASE WHEN typeof(t.depth) = 'integer' THEN t.depth ELSE 0 END"
+    depth = depth_number(reader, "t")
     sql = f"""
         SELECT {_KEY}, {depth}, count(*), sum({measure.summary_tokens("t")})
         FROM summaries t {_where(conversation_id)} GROUP BY 1, 2 ORDER BY 1, 2"""

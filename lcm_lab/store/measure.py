@@ -8,7 +8,7 @@ for text, a million tokens for what costs a flat sum.
 
 from lcm_lab import tokens
 from lcm_lab.store.schema import Schema
-from lcm_lab.store.text import estimate, payload_estimate, valid_count
+from lcm_lab.store.text import estimate, octets, payload_estimate, valid_count
 
 
 def parts_estimate(schema: Schema, message: str) -> str:
@@ -32,7 +32,8 @@ def has_picture(alias: str) -> str:
     The count is looked at first: to look for pictures in every text would cost more than all the rest.
     """
     # As a CASE, because SQLite evaluates both sides of an AND whose value is asked for.
-    found = f"instr({alias}.content, ';base64,') > 0"
+    content = f"{alias}.content"
+    found = f"{octets(content)} >= {tokens.PICTURE_FROM} AND instr({content}, ';base64,') > 0"
     return f"CASE WHEN {alias}.token_count >= {tokens.SUSPECT_COUNT} THEN {found} ELSE 0 END"
 
 

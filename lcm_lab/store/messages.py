@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from lcm_lab.store import measure
-from lcm_lab.store.connect import Reader
+from lcm_lab.store.connect import Note, Reader
 from lcm_lab.store.rows import Message, Part, load, select_list, typed
 from lcm_lab.store.text import message_text
 
@@ -32,6 +32,7 @@ class Window:
     messages: tuple[MessageView, ...]
     has_older: bool
     has_newer: bool
+    notes: tuple[Note, ...] = ()
 
 
 def window(
@@ -86,12 +87,11 @@ def parts_of(reader: Reader, ids: Iterable[int]) -> dict[int, list[Part]]:
 
 
 def after(reader: Reader, conversation_id: int, seq: int | None) -> tuple[int, int]:
-    """How many messages of a conversation have a ``seq`` above this one, and their tokens; (0, 0) without a ``seq``."""
-    if seq is None:
-        return 0, 0
+    """How many messages of a conversation have a ``seq`` above this one (None: how many it has), and their tokens."""
     tokens = measure.message_tokens(reader.schema, "t")
-    sql = f"SELECT count(*), COALESCE(sum({tokens}), 0) FROM messages t WHERE t.conversation_id = ? AND t.seq > ?"
-    count, total = reader.all(sql, (conversation_id, seq))[0]
+    where, more = ("", ()) if seq is None else ("AND t.seq > ?", (seq,))
+    sql = f"SELECT count(*), COALESCE(sum({tokens}), 0) FROM messages t WHERE t.conversation_id = ? {where}"
+    count, total = reader.all(sql, (conversation_id, *more))[0]
     return count, total
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from lcm_lab import times
 from lcm_lab.store import measure
 from lcm_lab.store.connect import Reader
-from lcm_lab.store.rows import Conversation, load
+from lcm_lab.store.rows import Conversation, depth_number, load
 from lcm_lab.store.text import octets
 
 OUTLIER: Final = 10
@@ -62,14 +62,19 @@ class StoreTotals:
 
 
 def conversations(reader: Reader, conversation_id: int | None = None) -> list[Conversation]:
-    """All conversations, the one that changed last first (by parsed time, not by text); or the one with this id."""
+    """All conversations, the one with the newest message first, then those without any; or the one with this id.
+
+    The newest message is the one stored last: its id comes from an index, while ``updated_at`` does not move with
+    messages.
+    """
     if conversation_id is not None:
         return load(reader, Conversation, "WHERE t.conversation_id = ?", (conversation_id,))
-    return sorted(
-        load(reader, Conversation, ""),
-        key=lambda one: (_moment(one.updated_at) or _moment(one.created_at), one.conversation_id),
-        reverse=True,
-    )
+    newest = dict(reader.rows("SELECT conversation_id, max(message_id) FROM messages GROUP BY conversation_id"))
+
+    def order(one: Conversation) -> tuple[int, float, int]:
+        return newest.get(one.conversation_id) or 0, _moment(one.updated_at), one.conversation_id
+
+    return sorted(load(reader, Conversation, ""), key=order, reverse=True)
 
 
 def with_totals(reader: Reader, page: list[Conversation]) -> list[ConversationTotals]:
@@ -81,7 +86,7 @@ def with_totals(reader: Reader, page: list[Conversation]) -> list[ConversationTo
     if messages is None:
         messages = _by_conversation(reader, "messages", _message_columns(reader), ids)
     summaries = _by_conversation(
-        reader, "summaries", f"count(*), sum({measure.summary_tokens('t')}), max(t.depth)", ids
+        reader, "summaries", f"count(*), sum({measure.summary_tokens('t')}), max({depth_number(reader, 't')})", ids
     )
     items = _by_conversation(reader, "context_items", "count(*)", ids)
     context = _context_tokens(reader, ids, in_context)
@@ -101,7 +106,7 @@ def with_totals(reader: Reader, page: list[Conversation]) -> list[ConversationTo
                 re_estimated=estimated or 0,
                 summaries=nodes,
                 summary_tokens=node_tokens or 0,
-                max_depth=depth if isinstance(depth, int) else None,
+                max_depth=depth,
                 context_items=items.get(key, (0,))[0],
                 context_tokens=context.get(key, 0),
                 files=files.get(key, (0,))[0],
@@ -142,9 +147,9 @@ def store_totals(reader: Reader) -> StoreTotals:
     written = [text for order in ("ASC", "DESC") for text in _end_times(reader, order).values() if times.parse(text)]
     depths: dict[int, int] = {}
     summary_tokens = 0
-    columns = f"t.depth, count(*), sum({measure.summary_tokens('t')})"
-    for depth, nodes, node_tokens in reader.rows(f"SELECT {columns} FROM summaries t GROUP BY t.depth"):
-        depths[depth if isinstance(depth, int) else -1] = nodes
+    columns = f"{depth_number(reader, 't')}, count(*), sum({measure.summary_tokens('t')})"
+    for depth, nodes, node_tokens in reader.rows(f"SELECT {columns} FROM summaries t GROUP BY 1"):
+        depths[depth] = nodes
         summary_tokens += node_tokens or 0
     active = sum(one.state == "active" for one in load(reader, Conversation, ""))
     return StoreTotals(

@@ -1,12 +1,16 @@
 """A page of a long list, and where the next one starts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from lcm_lab.errors import UsageError
+from lcm_lab.store.connect import Note
 
 T = TypeVar("T")
+
+Progress = Callable[[str, int, int], None]
+"""Told what long work is at, how many steps are done, and how many there are; a call with both equal is the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +20,7 @@ class Page(Generic[T]):
     rows: tuple[T, ...]
     next: str | None
     total: int | None = None
+    notes: tuple[Note, ...] = ()
 
 
 def slice_page(rows: Sequence[T], *, limit: int, cursor: str | None) -> Page[T]:

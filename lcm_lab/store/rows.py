@@ -199,9 +199,32 @@ class FocusSource(Row):
     role: str
 
 
-def kind_label(kind: str, depth: int | None) -> str:
-    """``leaf`` for depth 0 or kind leaf, else ``dN``."""
+def kind_label(kind: str, depth: int) -> str:
+    """``leaf`` for depth 0 or kind leaf, else ``dN``; the depth as :func:`read_depth` gives it."""
     return "leaf" if depth == 0 or kind == "leaf" else f"d{depth}"
+
+
+def read_depth(reader: Reader, summary_id: object, value: object) -> int:
+    """A stored depth as every view reads it: one that is no whole number is 0, and noted."""
+    if isinstance(value, int):
+        return value
+    if reader.schema.has("summaries", "depth"):
+        problem = "NULL where a value must be" if value is None else f"{_short(value)} in a column of whole numbers"
+        reader.note("summaries", summary_id, "depth", f"{problem}, read as 0")
+    return 0
+
+
+def depth_number(reader: Reader, alias: str) -> str:
+    """SQL: the depth that :func:`read_depth` gives, for a query that counts by it."""
+    depth = reader.schema.column("summaries", "depth", alias=alias)
+    return f"CASE WHEN typeof({depth}) = 'integer' THEN {depth} ELSE 0 END"
+
+
+KEYS: Final = {
+    row.TABLE: row.KEY
+    for row in (Conversation, Message, Part, Summary, Edge, Link, ContextItem, LargeFile, FocusBrief, FocusSource)
+}
+"""The columns that name a row, by table."""
 
 
 def load(reader: Reader, row: type[R], tail: str, parameters: tuple[Any, ...] = ()) -> list[R]:
@@ -243,6 +266,8 @@ def _mend(
     reader: Reader, row: type[Row], found: tuple[Any, ...], name: str, value: Any, kind: type, *, optional: bool
 ) -> Any:
     """The value in the type its column promises, with a note where it is something else."""
+    if row is Summary and name == "depth":
+        return read_depth(reader, _key(row, found), value)
     if value is None:
         if optional:
             return None if _wanted(row)[name][1] else kind()

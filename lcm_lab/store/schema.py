@@ -101,7 +101,6 @@ class Schema:
     tables: dict[str, tuple[Column, ...]]
     full_text: frozenset[str]
     other_virtual: tuple[str, ...] = ()
-    indexes: frozenset[str] = frozenset()
     names: dict[str, frozenset[str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -186,5 +185,4 @@ def build(master: list[tuple[Any, ...]], columns: list[tuple[Any, ...]]) -> Sche
         tables={table: tuple(found) for table, found in tables.items()},
         full_text=frozenset(name for name in virtual if name in FULL_TEXT_TABLES),
         other_virtual=tuple(sorted(name for name in virtual if name not in FULL_TEXT_TABLES)),
-        indexes=frozenset(str(name) for kind, name, _ in master if kind == "index"),
     )

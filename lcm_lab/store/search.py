@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lcm_lab.errors import UsageError
-from lcm_lab.store.connect import Reader
+from lcm_lab.store.connect import Note, Reader
 from lcm_lab.store.messages import parts_of
-from lcm_lab.store.rows import kind_label
+from lcm_lab.store.rows import kind_label, read_depth
 from lcm_lab.store.schema import FULL_TEXT_TABLES
-from lcm_lab.store.text import part_text, preview
+from lcm_lab.store.text import PAYLOADS, parts_text, preview
 
 INDEX: Final = "full-text index (words, any inflection)"
 SCAN: Final = "literal scan (any part of a word, ASCII case ignored)"
@@ -26,7 +26,6 @@ _SCRIPT_WITHOUT_SPACES: Final = re.compile(
 )
 _WORD: Final = re.compile(r"\w")
 _CONTEXT: Final = 60
-_PAYLOADS: Final = ("text_content", "tool_input", "tool_output", "tool_error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,19 @@ class Hits:
     rows: tuple[Hit, ...]
     next: str | None
     modes: dict[str, str]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Note, ...] = ()
 
 
 def search(
-    reader: Reader, text: str, *, conversation_id: int | None = None, limit: int = 50, cursor: str | None = None
+    reader: Reader,
+    text: str,
+    *,
+    conversation_id: int | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+    scan: bool = False,
 ) -> Hits:
-    """Where ``text`` occurs. ``cursor`` is the ``next`` of the page before.
+    """Where ``text`` occurs. ``cursor`` is the ``next`` of the page before; ``scan`` leaves the index aside.
 
     An empty or blank text gives no hits.
     """
@@ -69,7 +74,7 @@ def search(
         found = _summaries(reader, text, conversation_id, limit + 1, bound)
         if len(found) > limit:
             return Hits(tuple(hit for _, hit in found[:limit]), f"summaries:{found[limit - 1][0]}", modes)
-        place, bound = "messages", None
+        place, bound = ("scan" if scan else "messages"), None
     room = limit - len(found)
     messages, modes["messages"] = _messages(reader, text, conversation_id, room + 1, (place, bound), notes)
     rows = tuple(hit for _, hit in [*found, *messages[:room]])
@@ -147,10 +152,12 @@ def _scan_messages(
     reader: Reader, text: str, conversation_id: int | None, limit: int, bound: int | None
 ) -> list[tuple[int, Hit]]:
     holds, wanted = _holding(text)
-    payloads = " OR ".join(holds(f"p.{name}") for name in _PAYLOADS)
-    in_parts = f"EXISTS (SELECT 1 FROM message_parts p WHERE p.message_id = m.message_id AND ({payloads}))"
+    column = reader.schema.column
+    payloads = " OR ".join(holds(column("message_parts", name, alias="p")) for name in PAYLOADS)
+    counts = f"{column('message_parts', 'is_ignored', alias='p')} IS NOT 1"
+    in_parts = f"EXISTS (SELECT 1 FROM message_parts p WHERE p.message_id = m.message_id AND {counts} AND ({payloads}))"
     conditions = [f"({holds('m.content')} OR {in_parts})"]
-    parameters: list[Any] = [wanted] * (1 + len(_PAYLOADS))
+    parameters: list[Any] = [wanted] * (1 + len(PAYLOADS))
     _bounds("m", "message_id", conversation_id, bound, conditions, parameters)
     sql = f"""
         SELECT m.message_id, m.conversation_id, m.role, m.created_at, m.content FROM messages m
@@ -159,7 +166,7 @@ def _scan_messages(
     elsewhere = [row[0] for row in rows if text.casefold() not in str(row[4] or "").casefold()]
     parts = parts_of(reader, elsewhere)
     return [
-        _message_hit((*row[:4], "\n".join(map(part_text, parts[row[0]])) if row[0] in parts else row[4]), text)
+        _message_hit((*row[:4], parts_text(parts[row[0]], between="\n") if row[0] in parts else row[4]), text)
         for row in rows
     ]
 
@@ -170,13 +177,15 @@ def _summaries(
     holds, wanted = _holding(text)
     conditions, parameters = [holds("s.content")], [wanted]
     _bounds("s", "rowid", conversation_id, bound, conditions, parameters)
+    depth = reader.schema.column("summaries", "depth", alias="s")
     sql = f"""
-        SELECT s.rowid, s.summary_id, s.conversation_id, s.kind, s.depth, s.created_at, s.content FROM summaries s
+        SELECT s.rowid, s.summary_id, s.conversation_id, s.kind, {depth}, s.created_at, s.content FROM summaries s
         WHERE {" AND ".join(conditions)} ORDER BY s.rowid DESC LIMIT ?"""
-    return [
-        (row[0], Hit("summaries", str(row[1]), row[2], kind_label(row[3], row[4]), row[5], _snippet(row[6], text)))
-        for row in reader.rows(sql, (*parameters, limit))
-    ]
+    found = []
+    for row in reader.rows(sql, (*parameters, limit)):
+        label = kind_label(str(row[3]), read_depth(reader, row[1], row[4]))
+        found.append((row[0], Hit("summaries", str(row[1]), row[2], label, row[5], _snippet(row[6], text))))
+    return found
 
 
 def _holding(text: str) -> tuple[Callable[[str], str], Any]:

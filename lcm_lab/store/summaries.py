@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lcm_lab.store import measure
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.messages import batches, marks
-from lcm_lab.store.rows import Edge, Summary, kind_label, load
+from lcm_lab.store.rows import Edge, Summary, kind_label, load, read_depth
 from lcm_lab.store.text import octets
 
 
@@ -15,7 +15,8 @@ class Node:
     """A summary without its text: ``tokens`` by ``rule``, size in bytes, how it begins, and what it rests on.
 
     ``message_links`` counts the messages a leaf was made from; ``source_tokens`` are the tokens of what a node was made
-    from directly (messages of a leaf, sources of a condensed one), None where nothing is linked.
+    from directly (messages of a leaf, sources of a condensed one), None where nothing is linked, or where one of the
+    sources is missing or in another conversation.
     """
 
     summary_id: str
@@ -83,15 +84,6 @@ def summary(reader: Reader, summary_id: str) -> Summary | None:
     return found[0] if found else None
 
 
-def summaries_of(reader: Reader, ids: Iterable[str]) -> dict[str, Summary]:
-    """Summaries with their texts, by id; ids that do not exist are left out."""
-    return {
-        one.summary_id: one
-        for batch in batches(ids)
-        for one in load(reader, Summary, f"WHERE t.summary_id IN ({marks(batch)})", tuple(batch))
-    }
-
-
 def sources(reader: Reader, summary_id: str) -> list[str]:
     """Ids of the summaries a node was made from, in their order."""
     return [
@@ -109,48 +101,45 @@ def _nodes(reader: Reader, where: str, parameters: tuple[object, ...]) -> list[N
         return reader.schema.column("summaries", name, alias="t")
 
     links = "(SELECT count(*) FROM summary_messages l WHERE l.summary_id = t.summary_id)"
+    # A sum over what is left of the sources would be a number of something else: one gone, and there is none.
     from_messages = (
-        f"(SELECT sum({measure.message_tokens(reader.schema, 'm')}) FROM summary_messages l "
-        "JOIN messages m ON m.message_id = l.message_id WHERE l.summary_id = t.summary_id)"
+        f"(SELECT CASE WHEN count(m.message_id) = count(*) THEN sum({measure.message_tokens(reader.schema, 'm')}) END "
+        "FROM summary_messages l LEFT JOIN messages m ON m.message_id = l.message_id "
+        "AND m.conversation_id = t.conversation_id WHERE l.summary_id = t.summary_id)"
     )
     from_sources = (
-        f"(SELECT sum({measure.summary_tokens('p')}) FROM summary_parents e "
-        "JOIN summaries p ON p.summary_id = e.parent_summary_id WHERE e.summary_id = t.summary_id)"
+        f"(SELECT CASE WHEN count(p.summary_id) = count(*) THEN sum({measure.summary_tokens('p')}) END "
+        "FROM summary_parents e LEFT JOIN summaries p ON p.summary_id = e.parent_summary_id "
+        "AND p.conversation_id = t.conversation_id WHERE e.summary_id = t.summary_id)"
     )
     in_context = (
         "(SELECT min(c.ordinal) FROM context_items c WHERE c.conversation_id = t.conversation_id "
         "AND c.item_type = 'summary' AND c.summary_id = t.summary_id)"
     )
     sql = f"""
-        SELECT t.summary_id, t.conversation_id, t.kind, t.depth, {measure.summary_tokens("t")},
+        SELECT t.summary_id, t.conversation_id, t.kind, {read("depth")}, {measure.summary_tokens("t")},
                {measure.summary_rule("t")}, {octets("t.content")}, substr(t.content, 1, 480),
                {read("earliest_at")}, {read("latest_at")}, t.created_at, {read("model")},
-               {links}, CASE WHEN t.kind = 'leaf' OR t.depth = 0 THEN {from_messages} ELSE {from_sources} END,
+               {links}, CASE WHEN t.kind = 'leaf' THEN {from_messages} ELSE {from_sources} END,
                {in_context}
         FROM summaries t {where}"""
-    found = []
-    for row in reader.rows(sql, parameters):
-        depth = row[3]
-        if not isinstance(depth, int):
-            reader.note("summaries", row[0], "depth", f"{depth!r} in a column of whole numbers, read as 0")
-            depth = 0
-        found.append(
-            Node(
-                summary_id=str(row[0]),
-                conversation_id=row[1],
-                kind=str(row[2]),
-                depth=depth,
-                tokens=row[4],
-                rule=row[5],
-                bytes=row[6] or 0,
-                preview=" ".join(str(row[7] or "").split()),
-                earliest_at=row[8],
-                latest_at=row[9],
-                created_at=row[10],
-                model=row[11],
-                message_links=row[12],
-                source_tokens=row[13],
-                in_context=row[14],
-            )
+    return [
+        Node(
+            summary_id=str(row[0]),
+            conversation_id=row[1],
+            kind=str(row[2]),
+            depth=read_depth(reader, row[0], row[3]),
+            tokens=row[4],
+            rule=row[5],
+            bytes=row[6] or 0,
+            preview=" ".join(str(row[7] or "").split()),
+            earliest_at=row[8],
+            latest_at=row[9],
+            created_at=row[10],
+            model=row[11],
+            message_links=row[12],
+            source_tokens=row[13],
+            in_context=row[14],
         )
-    return found
+        for row in reader.rows(sql, parameters)
+    ]

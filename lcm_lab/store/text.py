@@ -11,14 +11,21 @@ from lcm_lab import tokens
 from lcm_lab.store.rows import Message, Part
 
 PREVIEW: Final = 120
+PAYLOADS: Final = ("text_content", "tool_input", "tool_output", "tool_error")
+"""The columns of a part that carry text to the model."""
 
 
 def message_text(message: Message, parts: Iterable[Part]) -> str:
     """The text of ``message``: ``content`` unless blank, else its ``parts`` by ordinal with a blank line between."""
     if message.content.strip():
         return message.content
-    texts = (part_text(part) for part in sorted(parts, key=lambda part: part.ordinal))
-    return "\n\n".join(text for text in texts if text)
+    return parts_text(sorted(parts, key=lambda part: part.ordinal), between="\n\n")
+
+
+def parts_text(parts: Iterable[Part], *, between: str) -> str:
+    """What ``parts`` say, those left out that are marked as ignored: the model does not get them, no count has them."""
+    texts = (part_text(part) for part in parts if part.is_ignored != 1)
+    return between.join(text for text in texts if text)
 
 
 def part_text(part: Part) -> str:
@@ -54,20 +61,21 @@ def estimate(column: str) -> str:
     Plain ASCII is counted inside SQLite; only other texts, and long ones that may hold a picture, go through Python.
     """
     size, characters = octets(column), f"length({column})"
+    no_picture = f"({size} < {tokens.PICTURE_FROM} OR instr({column}, ';base64,') = 0)"
     return (
         f"CASE WHEN {column} IS NULL THEN 0 "
-        f"WHEN {characters} = {size} AND ({size} < 4000 OR instr({column}, ';base64,') = 0) THEN ({size} + 3) / 4 "
+        f"WHEN {characters} = {size} AND {no_picture} THEN ({size} + 3) / 4 "
         f"ELSE lcm_tokens(CAST({column} AS BLOB)) END"
     )
 
 
 def valid_count(column: str) -> str:
-    """SQL: a stored token count as a whole number where it is a number above 0 and below 10^12, else NULL.
+    """SQL: a stored token count as a whole number where it rounds to one above 0 and is below 10^12, else NULL.
 
     Two comparisons and no function call, since every row of a store goes through it: texts and blobs are greater than
     every number in SQLite, so the upper bound leaves them out, too.
     """
-    return f"CASE WHEN {column} > 0 AND {column} < {tokens.ABSURD_COUNT} THEN CAST({column} + 0.5 AS INTEGER) END"
+    return f"CASE WHEN {column} >= 0.5 AND {column} < {tokens.ABSURD_COUNT} THEN CAST({column} + 0.5 AS INTEGER) END"
 
 
 def payload_estimate(alias: str, schema_column: Callable[[str], str]) -> str:
@@ -75,8 +83,6 @@ def payload_estimate(alias: str, schema_column: Callable[[str], str]) -> str:
 
     ``schema_column`` gives the SQL of a column of ``message_parts`` under the alias.
     """
-    sizes = " + ".join(
-        estimate(schema_column(name)) for name in ("text_content", "tool_input", "tool_output", "tool_error")
-    )
+    sizes = " + ".join(estimate(schema_column(name)) for name in PAYLOADS)
     picture = f"{tokens.IMAGE_TOKENS} * ({alias}.part_type = 'file' AND {schema_column('text_content')} IS NULL)"
     return f"CASE WHEN {schema_column('is_ignored')} = 1 THEN 0 ELSE {sizes} + {picture} END"

@@ -23,7 +23,10 @@ def text(result: Any) -> str:
 def of(result: Any) -> Any:
     """A result as plain lists and dictionaries."""
     shape = _shapes_of(type(result).__module__).get(type(result).__name__)
-    return plain(shape(result) if shape else result)
+    if shape is None:
+        return plain(result)
+    notes = {"notes": result.notes} if hasattr(result, "notes") else {}
+    return plain({**shape(result), **notes})
 
 
 def _shapes_of(module: str) -> "dict[str, Callable[[Any], dict[str, Any]]]":
@@ -80,7 +83,6 @@ def _info(result: Any) -> dict[str, Any]:
         "missing_columns": result.missing_columns,
         "unknown": result.unknown,
         "full_text": result.full_text,
-        "notes": result.notes,
     }
 
 
@@ -198,6 +200,7 @@ def _budget(result: Any) -> dict[str, Any]:
         "classes": {line.group: {"tokens": line.tokens, "items": line.items} for line in result.lines},
         "total": result.total,
         "items": result.items,
+        "noise_left_out": result.noise_left_out,
         "re_estimated": result.re_estimated,
         "dropped": [{"ordinal": one.ordinal, "id": one.item_id, "reason": one.dropped} for one in result.dropped],
         "redundant": [
@@ -234,13 +237,14 @@ def _store_budget(result: Any) -> dict[str, Any]:
 
 
 def _dag(result: Any) -> dict[str, Any]:
+    problems = result.problems
     rows = [
         {
             **plain(node),
             "label": node.label,
             "sources": result.sources(key),
             "derived": result.derived(key),
-            "problems": result.problems.get(key, ()),
+            "problems": problems.get(key, ()),
         }
         for key, node in result.nodes.items()
     ]
@@ -270,6 +274,7 @@ def _report(result: Any) -> dict[str, Any]:
 def _summary(result: Any) -> dict[str, Any]:
     return {
         **plain(result.node),
+        "label": result.node.label,
         "content": result.content,
         "sources": [one.summary_id for one in result.sources],
         "missing_sources": result.missing_sources,
@@ -293,7 +298,7 @@ def _briefs(result: Any) -> dict[str, Any]:
 
 
 def _hits(result: Any) -> dict[str, Any]:
-    return {"rows": result.rows, "next": result.next, "modes": result.modes, "notes": result.notes}
+    return {"rows": result.rows, "next": result.next, "modes": result.modes}
 
 
 def _rule() -> str:

@@ -4,14 +4,12 @@ from typing import Final
 
 from lcm_lab import tokens
 from lcm_lab.results import AgentList, Briefs, Files, Info, SessionList, SummaryView
-from lcm_lab.sessions.jsonl import EntryPage
-from lcm_lab.store.messages import Window
-from lcm_lab.store.overview import OUTLIER, ConversationTotals, outliers
+from lcm_lab.store.overview import ConversationTotals
 from lcm_lab.store.page import Page
-from lcm_lab.store.search import Hits
+from lcm_lab.store.rows import kind_label
 from lcm_lab.store.text import preview
 from lcm_lab.times import Zone
-from lcm_lab.views.table import DASH, Column, Table, make, size
+from lcm_lab.views.table import DASH, Column, Table, counted, make, size
 
 RULE: Final = f"Tokens: {tokens.STORED_OR_PLUGIN}."
 
@@ -20,7 +18,9 @@ def info(result: Info, zone: Zone) -> list[Table]:
     """The store in one look."""
     totals = result.totals
     rows = totals.rows
-    depths = ", ".join(f"d{depth} {count:,}" for depth, count in totals.summaries_by_depth.items()) or "none"
+    depths = (
+        ", ".join(f"{kind_label('', depth)} {count:,}" for depth, count in totals.summaries_by_depth.items()) or "none"
+    )
     facts: list[tuple[str, object]] = [
         ("store", str(result.path)),
         ("chosen by", result.chosen_by),
@@ -40,14 +40,13 @@ def info(result: Info, zone: Zone) -> list[Table]:
         ("last message", zone.show(totals.last_message_at)),
         ("full-text search", "; ".join(f"{name}: {state}" for name, state in result.full_text.items())),
     ]
-    notes = [f"{RULE} {totals.re_estimated:,} messages without a valid stored count were re-estimated."]
+    notes = [f"{RULE} Re-estimated: {counted(totals.re_estimated, 'message')}."]
     if result.missing_tables:
         notes.append(f"This store lacks: {', '.join(result.missing_tables)}; what rests on them is empty.")
     if result.missing_columns:
-        notes.append(f"Written by an older plugin, without: {', '.join(result.missing_columns)}.")
+        notes.append(f"Columns this store does not have: {', '.join(result.missing_columns)}.")
     if result.unknown:
         notes.append(f"Kept and not interpreted: {', '.join(result.unknown)}.")
-    notes += [f"Read with care: {note}" for note in result.notes]
     return [make(f"Store (times in {zone.name})", ["", Column("", wrap=True)], facts, notes=notes)]
 
 
@@ -58,7 +57,13 @@ def agents(result: AgentList, zone: Zone) -> list[Table]:  # noqa: ARG001  (one 
         database = one.database.sentence() if one.database else DASH
         aside = f"{one.reset_files:,} reset, {one.deleted_files:,} deleted"
         rows.append((one.name, one.session_files, aside, database, one.problem or ""))
-    heads: list[Column | str] = ["agent", "session files", "set aside", "OpenClaw's own store", "problem"]
+    heads: list[Column | str] = [
+        "agent",
+        "session files",
+        "set aside",
+        "OpenClaw's own store",
+        Column("problem", cut=True),
+    ]
     return [make(f"Agents in {result.state_dir}", heads, rows, notes=[result.problem or ""])]
 
 
@@ -86,34 +91,30 @@ def sessions(result: SessionList, zone: Zone) -> list[Table]:
         Column("messages", right=True),
         Column("tokens (size/4)", right=True),
         "conv_id",
-        "session key",
+        Column("session key", cut=True),
         Column("summaries", right=True),
         Column("files", right=True),
     ]
     notes = []
     if result.duplicates or result.hidden:
-        notes.append(
-            f"{result.duplicates} duplicate files folded in, {result.hidden} sub-agent or warm-up files hidden."
-        )
+        notes.append(f"Duplicates folded in: {result.duplicates}; sub-agent and warm-up files hidden: {result.hidden}.")
     if result.reset_files or result.deleted_files:
-        notes.append(f"{result.reset_files} reset and {result.deleted_files} deleted files lie beside them.")
+        notes.append(f"Set aside beside them: {result.reset_files} reset, {result.deleted_files} deleted.")
     if result.database:
         notes.append(result.database)
     if any(one.match.conversation_id is None for one in result.rows):
         notes.append(
             "Not tracked: the store has no conversation for this file; 'lcm-lab show --session FILE' reads it."
         )
-    notes.append(result.problem or "")
+    notes += [result.problem or "", more(result.next)]
     return [make(f"Sessions of {result.agent}: {len(result.rows)} of {result.total}", heads, rows, notes=notes)]
 
 
 def conversations(result: Page[ConversationTotals], zone: Zone) -> list[Table]:
     """Conversations with their totals."""
-    large = outliers(result.rows)
     rows, tones = [], []
     for one in result.rows:
         mine = one.conversation
-        outlier = mine.conversation_id in large
         rows.append(
             (
                 str(mine.conversation_id),
@@ -123,124 +124,29 @@ def conversations(result: Page[ConversationTotals], zone: Zone) -> list[Table]:
                 one.messages,
                 one.message_tokens,
                 one.summaries,
-                DASH if one.max_depth is None else f"d{one.max_depth}",
+                DASH if one.max_depth is None else kind_label("", one.max_depth),
                 one.context_items,
                 one.context_tokens,
                 one.files,
                 one.briefs,
-                zone.show(one.last_message_at or mine.updated_at, zone=False),
-                f"over {OUTLIER} x the median" if outlier else "",
+                zone.show(one.last_message_at, zone=False) if one.last_message_at else None,
             )
         )
-        tones.append("warning" if outlier else "muted" if mine.state != "active" else "")
+        tones.append("muted" if mine.state != "active" else "")
     heads: list[Column | str] = [
         Column("conv_id", right=True),
         "state",
-        "session key or id",
-        "title",
-        *(Column(name, right=True) for name in ("messages", "tokens stored", "summaries", "deepest", "in context")),
-        *(Column(name, right=True) for name in ("tokens in context", "files", "briefs")),
-        f"last message ({zone.name})",
-        "",
+        Column("session key or id", cut=True),
+        Column("title", cut=True),
+        *(
+            Column(name, right=True)
+            for name in ("messages", "tokens\nstored", "summaries", "deepest", "items in\ncontext")
+        ),
+        *(Column(name, right=True) for name in ("tokens in\ncontext", "files", "briefs")),
+        f"last message\n({zone.name})",
     ]
     title = f"Conversations: {len(result.rows)} of {result.total}"
-    return [make(title, heads, rows, tones=tones, notes=[RULE, _more(result.next)])]
-
-
-def window(result: Window, zone: Zone) -> list[Table]:
-    """Messages in order, texts cut to what fits a screen."""
-    rows, tones = [], []
-    for one in result.messages:
-        message = one.message
-        limit = 8_000 if message.role == "tool" else 32_000
-        text = (
-            one.text
-            if len(one.text) <= limit
-            else f"{one.text[:limit]}\u2026 (cut; {len(one.text):,} characters in all)"
-        )
-        counted = f"{one.tokens:,}" if one.rule == "stored" else f"~{one.tokens:,}"
-        rows.append(
-            (
-                message.seq,
-                f"#{message.message_id}",
-                zone.show(message.created_at, zone=False),
-                message.role,
-                counted,
-                text,
-            )
-        )
-        tones.append(message.role)
-    heads: list[Column | str] = [
-        Column("seq", right=True),
-        "id",
-        f"time ({zone.name})",
-        "role",
-        Column("tokens", right=True),
-        Column("text", wrap=True),
-    ]
-    said = [f"{RULE} ~ marks an estimate."]
-    if result.has_older and result.messages:
-        said.append(f"Older messages: --before {result.messages[0].message.seq}")
-    if result.has_newer and result.messages:
-        said.append(f"Newer messages: --after {result.messages[-1].message.seq}")
-    return [make(f"{len(result.messages)} messages", heads, rows, tones=tones, notes=said)]
-
-
-def entries(result: EntryPage, zone: Zone) -> list[Table]:
-    """Lines of a session file, in the file's order."""
-    rows, tones = [], []
-    for one in result.entries:
-        marks = [one.problem, one.note, "repeated" if one.duplicate else None]
-        text = one.text if one.kind == "message" else f"({one.type or 'no type'}) {preview(one.text)}"
-        moment = zone.show(one.timestamp, zone=False) if one.timestamp else ""
-        rows.append((one.line, moment, one.role, text, "; ".join(mark for mark in marks if mark)))
-        tones.append("error" if one.kind == "bad" else one.role or "muted")
-    heads: list[Column | str] = [
-        Column("line", right=True),
-        f"time ({zone.name})",
-        "role",
-        Column("text", wrap=True),
-        Column("remarks", wrap=True),
-    ]
-    said = [f"The file as it lies on disk: {result.total:,} lines, {result.messages:,} messages."]
-    if result.problems:
-        said.append(f"{result.problems:,} lines could not be read as they should be.")
-    if result.has_older and result.entries:
-        said.append(f"Older lines: --before {result.entries[0].line}")
-    if result.has_newer and result.entries:
-        said.append(f"Newer lines: --after {result.entries[-1].line}")
-    return [make(f"{len(rows)} lines of a session file", heads, rows, tones=tones, notes=said)]
-
-
-def hits(result: Hits, zone: Zone) -> list[Table]:
-    """Where a text occurs."""
-    rows = [
-        (
-            one.row_id if one.table == "summaries" else f"#{one.row_id}",
-            one.kind,
-            str(one.conversation_id),
-            zone.show(one.created_at, zone=False),
-            one.snippet,
-        )
-        for one in result.rows
-    ]
-    heads: list[Column | str] = [
-        "id",
-        "kind",
-        Column("conv_id", right=True),
-        f"time ({zone.name})",
-        Column("text", wrap=True),
-    ]
-    modes = [f"{table}: {mode}" for table, mode in result.modes.items()]
-    return [
-        make(
-            f"{len(rows)} hits",
-            heads,
-            rows,
-            tones=[one.kind for one in result.rows],
-            notes=[*modes, *result.notes, _more(result.next)],
-        )
-    ]
+    return [make(title, heads, rows, tones=tones, notes=[RULE, more(result.next)])]
 
 
 def summary(result: SummaryView, zone: Zone) -> list[Table]:
@@ -253,15 +159,15 @@ def summary(result: SummaryView, zone: Zone) -> list[Table]:
         ("covers", f"{zone.show(node.earliest_at)} to {zone.show(node.latest_at)}"),
         ("created", zone.show(node.created_at)),
         ("model", node.model),
-        ("in context", "no" if node.in_context is None else f"at {node.in_context}"),
-        ("derived from it", ", ".join(result.derived)),
-        ("missing sources", ", ".join(result.missing_sources)),
+        ("in context", "no" if node.in_context is None else f"yes, at ordinal {node.in_context}"),
+        ("derived from it", ", ".join(result.derived) or "none"),
+        ("missing sources", ", ".join(result.missing_sources) or "none"),
         ("text", result.content),
     ]
     shown = [make(f"Summary (times in {zone.name})", ["", Column("", wrap=True)], facts)]
     if result.sources:
         rows = [(one.summary_id, one.label, one.tokens, preview(one.preview)) for one in result.sources]
-        shown.append(make("Made from these summaries", ["id", "kind", "tokens", "begins"], rows))
+        shown.append(make("Made from these summaries", ["id", "kind", "tokens", Column("begins", cut=True)], rows))
     if result.messages:
         linked = [
             (
@@ -274,7 +180,7 @@ def summary(result: SummaryView, zone: Zone) -> list[Table]:
             for one in result.messages
         ]
         tones = [one.message.role for one in result.messages]
-        heads: list[Column | str] = ["id", f"time ({zone.name})", "role", "tokens", "begins"]
+        heads: list[Column | str] = ["id", f"time ({zone.name})", "role", "tokens", Column("begins", cut=True)]
         shown.append(make("Made from these messages", heads, linked, tones=tones))
     return shown
 
@@ -296,13 +202,13 @@ def files(result: Files, zone: Zone) -> list[Table]:
     ]
     heads: list[Column | str] = [
         "file",
-        "name",
+        Column("name", cut=True),
         "type",
         Column("size", right=True),
         Column("lines", right=True),
         f"created ({zone.name})",
         "payload",
-        "exploration summary",
+        Column("exploration summary", cut=True),
     ]
     return [make(f"Large files of conversation {result.conversation_id}: {len(rows)}", heads, rows)]
 
@@ -334,13 +240,14 @@ def briefs(result: Briefs, zone: Zone) -> list[Table]:
         "status",
         f"created ({zone.name})",
         Column("tokens / target", right=True),
-        "prompt",
-        "sources",
-        "since then",
+        Column("prompt", cut=True),
+        Column("sources", cut=True),
+        Column("since then", cut=True),
         "marks",
     ]
     return [make(f"Focus briefs of conversation {result.conversation_id}: {len(rows)}", heads, rows, tones=tones)]
 
 
-def _more(cursor: str | None) -> str:
+def more(cursor: str | None) -> str:
+    """How to ask for the next page; empty on the last."""
     return f"More: --cursor {cursor}" if cursor else ""

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Final
 
 from lcm_lab.analysis.budget import LEAVES_OUT, Budget
 from lcm_lab.analysis.context import Context, ContextPage
-from lcm_lab.analysis.health.finding import some
+from lcm_lab.analysis.wording import some
 from lcm_lab.results import Duplicates, Largest, StoreBudget
+from lcm_lab.store.rows import kind_label
 from lcm_lab.times import Zone
 from lcm_lab.views.browse import RULE
-from lcm_lab.views.table import DASH, Column, Table, make, share, size
+from lcm_lab.views.table import DASH, Column, Table, counted, make, share, size
 
 _SHOWN: Final = 500
 """Items of a context that a table shows at once."""
@@ -40,7 +41,7 @@ def context_page(shown: ContextPage, zone: Zone) -> list[Table]:
             marks.append(f"already covered by {', '.join(item.covered_by)}")
         rows.append(
             (
-                item.ordinal,
+                str(item.ordinal),
                 item.kind,
                 item.item_id,
                 item.tokens if item.rule == "stored" else f"~{item.tokens:,}",
@@ -58,8 +59,8 @@ def context_page(shown: ContextPage, zone: Zone) -> list[Table]:
         Column("tokens", right=True),
         Column("XML", right=True),
         "",
-        "marks",
-        "begins",
+        Column("marks", cut=True),
+        Column("begins", cut=True),
     ]
     sent = result.sent
     summaries = sum(item.summary_id is not None for item in sent)
@@ -71,11 +72,10 @@ def context_page(shown: ContextPage, zone: Zone) -> list[Table]:
     notes = [
         total,
         f"{RULE} ~ marks an estimate. Not counted: {LEAVES_OUT}.",
-        f"Fresh tail: {result.fresh_tail} messages.",
+        f"Fresh tail: {counted(result.fresh_tail, 'message')}. {_line(result)}",
     ]
     if page.next:
         notes.append(f"Showing {len(page.rows):,} of {page.total:,} items. More: --cursor {page.next}")
-    notes += [f"Read with care: {note}" for note in result.notes]
     return [
         make(
             f"Context of conversation {result.conversation_id} (times in {zone.name})",
@@ -87,6 +87,12 @@ def context_page(shown: ContextPage, zone: Zone) -> list[Table]:
     ]
 
 
+def _line(result: Context) -> str:
+    if result.window is None:
+        return "No budget set; --window N draws the line."
+    return f"Window {result.window:,}, compaction at {int(result.window * result.compact_at):,} tokens."
+
+
 def budget(result: Budget, zone: Zone) -> list[Table]:
     """What the model sees in its next turn, by class."""
     rows = [(line.group, line.items, line.tokens, share(line.tokens, result.total)) for line in result.lines]
@@ -94,15 +100,18 @@ def budget(result: Budget, zone: Zone) -> list[Table]:
     tones = ["" for _ in result.lines] + [{"over": "over", "warning": "warning"}.get(result.level, "good")]
     notes = [
         f"Budget: {result.verdict}.",
-        f"{RULE} {result.re_estimated} items re-estimated. Not counted: {result.leaves_out}.",
-        f"In the store: {result.stored_messages:,} messages, {result.stored_tokens:,} tokens.",
+        f"{RULE} Re-estimated: {counted(result.re_estimated, 'item')}. Not counted: {result.leaves_out}.",
+        f"In the store: {counted(result.stored_messages, 'message')}, {result.stored_tokens:,} tokens.",
     ]
+    if result.noise_left_out:
+        notes.append(f"Left out: heartbeats, {counted(result.noise_left_out, 'item')}.")
     if result.dropped:
-        notes.append(f"{len(result.dropped)} context items would not be sent; 'lcm-lab context' says why.")
+        why = f"lcm-lab context {result.conversation_id} says why"
+        notes.append(f"Not sent: {counted(len(result.dropped), 'context item')}; {why}.")
     if result.redundant:
         notes.append(
-            f"{len(result.redundant)} items ({result.redundant_tokens:,} tokens) are covered by a summary "
-            "that is sent as well."
+            f"Paid twice: {counted(len(result.redundant), 'item')} ({result.redundant_tokens:,} tokens) that a summary "
+            "covers which is sent as well."
         )
     heads: list[Column | str] = [
         "class",
@@ -130,10 +139,10 @@ def store_budget(result: StoreBudget, zone: Zone) -> list[Table]:  # noqa: ARG00
     ]
     heads: list[Column | str] = [
         Column("conv_id", right=True),
-        "session key or id",
-        Column("tokens stored", right=True),
+        Column("session key or id", cut=True),
+        Column("tokens\nstored", right=True),
         Column("share", right=True),
-        Column("tokens in context", right=True),
+        Column("tokens in\ncontext", right=True),
         Column("share", right=True),
         "",
     ]
@@ -151,12 +160,14 @@ def store_budget(result: StoreBudget, zone: Zone) -> list[Table]:  # noqa: ARG00
 def dag(result: "Dag", zone: Zone) -> list[Table]:
     """The DAG as a tree, condensed summaries above what they were made from."""
     rows, tones = [], []
+    problems = result.problems
     for one in result.tree_rows():
-        marks = [one.note, "in context" if one.in_context else "", *result.problems.get(one.summary_id, ())]
-        kind = f"[{one.label}, {one.tokens:,}t]"
+        marks = [one.note, "in context" if one.in_context else "", *problems.get(one.summary_id, ())]
+        about = "~" if result.nodes[one.summary_id].rule == "estimated" else ""
+        kind = f"[{one.label}, {about}{one.tokens:,}t]"
         marked = "; ".join(mark for mark in marks if mark)
         rows.append((f"{'  ' * one.indent}{one.marker} {one.summary_id}", kind, marked, one.preview))
-        tones.append("warning" if one.summary_id in result.problems else "")
+        tones.append("warning" if one.summary_id in problems else "")
     cover = result.coverage
     notes = [
         f"Marks: > closed, v open, - made from no summary. Kinds: leaf or dN, tokens: {result.estimator}.",
@@ -169,7 +180,15 @@ def dag(result: "Dag", zone: Zone) -> list[Table]:
             "If you expected some, look for another conversation of the same session key: lcm-lab conversations.",
         ]
     title = f"Summary DAG of conversation {result.conversation_id} ({zone.name}): {len(result.nodes):,} summaries"
-    return [make(title, ["summary", "kind, tokens", "marks", "begins"], rows, tones=tones, notes=notes)]
+    return [
+        make(
+            title,
+            ["summary", "kind, tokens", Column("marks", cut=True), Column("begins", cut=True)],
+            rows,
+            tones=tones,
+            notes=notes,
+        )
+    ]
 
 
 def coverage(result: "Coverage", zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
@@ -187,7 +206,7 @@ def compression(result: "Compression", zone: Zone) -> list[Table]:  # noqa: ARG0
     """What each depth saves against its sources."""
     rows = [
         (
-            "leaf" if one.depth == 0 else f"d{one.depth}",
+            kind_label("", one.depth),
             one.summaries,
             one.source_tokens,
             one.tokens,
@@ -209,7 +228,7 @@ def compression(result: "Compression", zone: Zone) -> list[Table]:  # noqa: ARG0
 def duplicates(result: Duplicates, zone: Zone) -> list[Table]:  # noqa: ARG001  (one signature for all tables)
     """Messages that are stored more than once."""
     rows = [
-        (one.kind, some(one.original_seqs), some(one.copy_seqs), len(one.copies), one.wasted_tokens)
+        (one.kind, _span(one.original_seqs), _span(one.copy_seqs), len(one.copies), one.wasted_tokens)
         for one in result.rows
     ]
     heads: list[Column | str] = [
@@ -278,10 +297,13 @@ def report(result: "Report", zone: Zone) -> list[Table]:  # noqa: ARG001  (one s
         Column("conv_id", right=True),
         *(Column(name, wrap=True) for name in ("rows", "finding", "what to do")),
     ]
-    notes = [f"Not broken: {one.summary_id} {one.reason}" for one in result.quoted]
+    notes = [f"Not broken: {one.summary_id}: its mark does not count, {one.reason}" for one in result.quoted]
     notes += [f"Not checked: {one.rule}: {one.reason}" for one in result.skipped]
-    plural = {"error": "errors", "warning": "warnings", "info": "for information"}
-    said = ", ".join(f"{number} {plural[severity]}" for severity, number in result.counts.items())
+    counts = result.counts
+    errors, warnings = counted(counts["error"], "error"), counted(counts["warning"], "warning")
+    said = f"{errors}, {warnings}, {counts['info']:,} for information"
+    if rows:
+        notes.append("This version looks and does not repair: no command here writes to a store.")
     tones = [one.severity for one in result.findings]
     return [make(f"Health of {result.scope}: {said}", heads, rows, tones=tones, notes=notes)]
 

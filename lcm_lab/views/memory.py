@@ -83,7 +83,7 @@ def sessions(result: "Sessions", zone: Zone) -> list[Table]:
     ]
     heads: list[Column | str] = [
         "session",
-        "folder",
+        Column("folder", cut=True),
         f"last active ({zone.name})",
         "status",
         "turns",
@@ -273,7 +273,7 @@ def imported(result: "ImportReport", zone: Zone) -> list[Table]:  # noqa: ARG001
         "session",
         *(Column(name, right=True) for name in ("turns", "tool calls", "sub-agents", "compactions", "bad lines")),
         *(Column(name, right=True) for name in ("new details", "tokens", "L1+L2")),
-        "problem",
+        Column("problem", wrap=True),
     ]
     turns, calls = sum(one.turns for one in result.rows), sum(one.calls for one in result.rows)
     said = f"{len(result.rows):,} transcripts, {turns:,} turns, {calls:,} tool calls"

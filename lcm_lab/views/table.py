@@ -4,25 +4,27 @@ Cells are what the store says, made safe to print: control characters are replac
 move the cursor of a terminal nor hide itself.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from lcm_lab.plain import safe
 
 DASH: Final = "\u2014"
 """Stands for a value that is not there."""
 
-# Control characters but tab and newline, the direction marks that reorder a line, and lone surrogates.
-_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title with the unit, numbers to the right, and whether long text may wrap."""
+    """A column: its title with the unit, numbers to the right, and what happens to it where space is short.
+
+    ``wrap``: its text goes on in the next line. ``cut``: it is cut. Neither: it is always shown whole.
+    """
 
     title: str
     right: bool = False
     wrap: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,17 @@ def make(
     )
 
 
-def frame(columns: list[str], rows: Iterable[tuple[object, ...]], *, notes: Iterable[str] = ()) -> Table:
-    """Rows of a query; NULL, NaN and NaT all show as a dash, long texts are cut."""
-    shown = [tuple(_from_frame(value) for value in row) for row in rows]
-    return make("", columns, shown, notes=notes)
+def frame(columns: list[str], rows: Sequence[tuple[object, ...]], *, notes: Iterable[str] = ()) -> Table:
+    """Rows of a query; NULL, NaN and NaT all show as a dash, long texts are cut, dates show without a time."""
+    shown = [[_from_frame(value) for value in column] for column in zip(*rows, strict=True)]
+    for column in shown:
+        moments = [value for value in column if hasattr(value, "isoformat")]
+        if moments and all(str(value).endswith("00:00:00") for value in moments):
+            column[:] = [str(value)[:10] if hasattr(value, "isoformat") else value for value in column]
+    heads = [
+        Column(name, right=any(map(_is_number, column)), cut=True) for name, column in zip(columns, shown, strict=False)
+    ]
+    return make("", heads or columns, zip(*shown, strict=True), notes=notes)
 
 
 def cell(value: object) -> str:
@@ -78,11 +87,6 @@ def cell(value: object) -> str:
     return safe(str(value))
 
 
-def safe(text: str) -> str:
-    """``text`` without characters that act instead of showing."""
-    return _UNSAFE.sub("\ufffd", text)
-
-
 def size(count: int | None) -> str:
     """Bytes in B, KB, MB or GB (1024 each), one decimal above bytes."""
     if count is None:
@@ -95,19 +99,23 @@ def size(count: int | None) -> str:
     return f"{count:,} B" if unit == "B" else f"{amount:,.1f} {unit}"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: ``1 message``, ``2 messages``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def share(part: int, whole: int) -> str:
     """A part of a whole in percent; a dash where there is no whole."""
     return f"{100 * part / whole:.1f} %" if whole else DASH
 
 
 def _from_frame(value: object) -> object:
-    if value is None or value != value:  # noqa: PLR0124  (NaN and NaT differ from themselves)
-        return None
-    if type(value).__name__ in ("NAType", "NaTType"):
+    # pandas' NA refuses to be compared, so it is known by its name.
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # noqa: PLR0124  (NaN)
         return None
     if hasattr(value, "item"):
         value = value.item()
-    if isinstance(value, int | float | bool):
+    if isinstance(value, int | float | bool) or hasattr(value, "isoformat"):
         return value
     text = " ".join(str(value).split())
     return text if len(text) <= 200 else text[:199] + "\u2026"

@@ -4,7 +4,10 @@ from importlib import import_module
 from typing import Any, Final
 
 from lcm_lab.times import Zone
-from lcm_lab.views.table import Table
+from lcm_lab.views.table import Table, make
+
+_NAMED: Final = 20
+"""Rows that could not be read as declared, named below a table."""
 
 KINDS: Final = {
     ("lcm_lab.results", "Info"): "browse:info",
@@ -16,10 +19,10 @@ KINDS: Final = {
     ("lcm_lab.results", "Largest"): "measure:largest",
     ("lcm_lab.results", "Files"): "browse:files",
     ("lcm_lab.results", "Briefs"): "browse:briefs",
-    ("lcm_lab.sessions.jsonl", "EntryPage"): "browse:entries",
+    ("lcm_lab.sessions.jsonl", "EntryPage"): "texts:entries",
     ("lcm_lab.store.page", "Page"): "browse:conversations",
-    ("lcm_lab.store.messages", "Window"): "browse:window",
-    ("lcm_lab.store.search", "Hits"): "browse:hits",
+    ("lcm_lab.store.messages", "Window"): "texts:window",
+    ("lcm_lab.store.search", "Hits"): "texts:hits",
     ("lcm_lab.analysis.context", "Context"): "measure:context",
     ("lcm_lab.analysis.context", "ContextPage"): "measure:context_page",
     ("lcm_lab.analysis.budget", "Budget"): "measure:budget",
@@ -50,4 +53,9 @@ def of(result: Any, zone: Zone) -> list[Table]:
     place = KINDS[type(result).__module__, type(result).__name__]
     module, _, name = place.partition(":")
     made: list[Table] = getattr(import_module(f"lcm_lab.views.{module}"), name)(result, zone)
+    notes = getattr(getattr(result, "whole", result), "notes", ())
+    if notes:
+        rest = [f"and {len(notes) - _NAMED} more; lcm-lab check names them all"] if len(notes) > _NAMED else []
+        said = [f"Read with care: {note}" for note in notes[:_NAMED]]
+        made.append(make("", [], [], notes=[*said, *rest]))
     return made

@@ -12,6 +12,7 @@ from lcm_lab import times, tokens
 from lcm_lab.analysis import assembly, budget, xml
 from lcm_lab.analysis.context import Context
 from lcm_lab.data import schema_files
+from lcm_lab.errors import UsageError
 from lcm_lab.store.connect import StoreFile
 from lcm_lab.store.rows import FocusBrief, Summary
 from tests.conftest import BASE_ROWS, StoreMaker
@@ -19,9 +20,10 @@ from tests.conftest import BASE_ROWS, StoreMaker
 UTC = times.zone("UTC")
 
 
-def context(path: Path, conversation_id: int = 44, **options: object) -> Context:
+def context(path: Path, conversation_id: int = 44, **options: int | None) -> Context:
     """The assembled context of a conversation."""
-    return StoreFile(path).read(lambda reader: assembly.assemble(reader, conversation_id, zone=UTC, **options))  # type: ignore[arg-type]
+    line = assembly.Line.of(**{"window": None, "compact_at": None, "fresh_tail": None, **options})  # type: ignore[arg-type]
+    return StoreFile(path).read(lambda reader: assembly.assemble(reader, conversation_id, zone=UTC, line=line))
 
 
 def test_items_in_order_with_wrapper_and_pieces(base_store: Path) -> None:
@@ -271,3 +273,19 @@ def test_classes_add_up_whatever_lies_in_the_context(
     assert len(found.sent) + len(spent.dropped) == len(found.items)
     assert all(line.tokens >= 0 for line in spent.lines)
     assert all(one.dropped is None for one in found.items if one.in_tail and one.kind != "missing")
+
+
+@pytest.mark.parametrize("wrong", [{"window": -1}, {"fresh_tail": -1}, {"compact_at": 0.0}, {"compact_at": 1.5}])
+def test_a_budget_line_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="compact_at"):
+        assembly.Line.of(**{"window": None, "compact_at": None, "fresh_tail": None, **wrong})  # type: ignore[arg-type]
+
+
+def test_a_split_follows_the_rule_in_any_script(make_store: StoreMaker) -> None:
+    path = make_store("UPDATE messages SET content = '', token_count = 1000 WHERE message_id = 6")
+    with closing(sqlite3.connect(path)) as db:
+        part = "INSERT INTO message_parts(part_id, message_id, session_id, part_type, ordinal, text_content, tool_input) VALUES (?, 6, 's', 'tool', ?, ?, ?)"
+        db.execute(part.replace("'tool'", "'text'"), ("a", 0, "\u043f" * 400, None))
+        db.execute(part, ("b", 1, None, "x" * 400))
+        db.commit()
+    assert [one.tokens for one in context(path).items[2].pieces] == [500, 500]

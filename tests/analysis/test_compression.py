@@ -8,6 +8,7 @@ import pytest
 from lcm_lab import tokens
 from lcm_lab.analysis import compression as compressions
 from lcm_lab.analysis.compression import DepthTotal, compression
+from lcm_lab.analysis.health import check_store
 from lcm_lab.store.connect import StoreFile
 from lcm_lab.store.summaries import Node
 
@@ -77,3 +78,30 @@ def test_a_store(make_store: Callable[..., Path]) -> None:
 def test_no_summaries() -> None:
     found = compression([], 1)
     assert (found.rows, found.by_depth, found.unknown, found.flagged) == ((), (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("sql", "flagged", "unknown"),
+    [
+        ("", set(), set()),
+        ("UPDATE summaries SET token_count = 15 WHERE summary_id = 'sum_la'", {"sum_la"}, set()),
+        ("DELETE FROM messages WHERE message_id = 1; UPDATE summaries SET token_count = 12", {"sum_lb"}, {"sum_la"}),
+        (
+            "DELETE FROM summaries WHERE summary_id = 'sum_la'; UPDATE summaries SET token_count = 8",
+            set(),
+            {"sum_c1"},
+        ),
+        ("UPDATE messages SET conversation_id = 45 WHERE message_id = 3", set(), {"sum_lb"}),
+        ("UPDATE summaries SET depth = 0, token_count = 11 WHERE summary_id = 'sum_c1'", {"sum_c1"}, set()),
+    ],
+    ids=["sound", "larger", "message gone", "summary gone", "message elsewhere", "a condensed one of depth 0"],
+)
+def test_what_saved_nothing_is_what_the_check_finds(
+    make_store: Callable[..., Path], sql: str, flagged: set[str], unknown: set[str]
+) -> None:
+    """What is gone is not a source of no tokens: a sum of the rest would show a loss that nobody had."""
+    file = StoreFile(make_store(sql))
+    found = file.read(lambda reader: compressions.load(reader, 44))
+    assert {row.summary_id for row in found.flagged} == flagged
+    assert set(found.unknown) == unknown
+    assert {key for one in check_store(file, 44).of("K2-no-compression") for key in one.ids} == flagged

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from lcm_lab.analysis import dag as dags
 from lcm_lab.analysis import graphs
 from lcm_lab.analysis.dag import Coverage, Dag, DepthConflict
-from lcm_lab.analysis.draw.text_tree import CYCLE, SEE_ABOVE
+from lcm_lab.analysis.health import check_store
+from lcm_lab.analysis.tree import CYCLE, SEE_ABOVE
 from lcm_lab.store.connect import StoreFile
 from lcm_lab.store.rows import Edge
 from lcm_lab.store.summaries import Node
@@ -104,6 +105,38 @@ def test_depths_that_contradict_the_sources_are_flagged() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("sql", "wrong"),
+    [
+        ("", set()),
+        ("UPDATE summaries SET depth = 2 WHERE summary_id = 'sum_c1'", {"sum_c1"}),
+        ("UPDATE summaries SET depth = 2 WHERE summary_id = 'sum_la'", {"sum_la", "sum_c1"}),
+        ("UPDATE summaries SET depth = 0 WHERE summary_id = 'sum_c1'", {"sum_c1"}),
+        ("DELETE FROM summaries WHERE summary_id = 'sum_lb'; UPDATE summaries SET depth = 4 WHERE depth = 1", set()),
+        (
+            (
+                "UPDATE summaries SET conversation_id = 45 WHERE summary_id = 'sum_lb'; "
+                "UPDATE summaries SET depth = 4 WHERE depth = 1"
+            ),
+            set(),
+        ),
+        ("DELETE FROM summaries WHERE summary_id = 'sum_lb'; UPDATE summaries SET depth = 1", {"sum_la", "sum_c1"}),
+        ("INSERT INTO summary_parents VALUES ('sum_la', 'sum_lb', 0)", set()),
+    ],
+    ids=["sound", "deep", "leaf", "flat", "source gone", "source elsewhere", "gone, not deep", "leaf with a source"],
+)
+def test_the_graph_and_the_check_know_the_same_wrong_depths(
+    make_store: Callable[..., Path], sql: str, wrong: set[str]
+) -> None:
+    """A source that is gone, or in another conversation, may have been the deepest."""
+    file = StoreFile(make_store(sql))
+    conflicts = file.read(lambda reader: dags.load(reader, 44)).depth_conflicts
+    assert {one.summary_id for one in conflicts} == wrong
+    found = check_store(file, 44)
+    errors = [one for one in (*found.of("D1"), *found.of("D2")) if one.severity == "error"]
+    assert {key for one in errors for key in one.ids} == wrong
+
+
 def test_cycles_are_named_from_their_oldest_summary() -> None:
     nodes = [node(key, 1, at=f"2026-01-01 00:00:0{i}") for i, key in enumerate("dcbas")]
     found = build(nodes, edges("ab", "bc", "ca", "ss", "da"))
@@ -164,7 +197,7 @@ def test_a_cycle_no_root_reaches_still_has_rows() -> None:
 
 def test_a_row_is_one_line_without_control_characters() -> None:
     hostile = replace(node("a"), summary_id="\x1b[2Ja\u202e", preview="b\x07\nc\x1b[31m")
-    assert str(build([hostile], []).tree_rows()[0]) == "- [2Ja [leaf, 10t] b c[31m"
+    assert str(build([hostile], []).tree_rows()[0]) == "- \ufffd[2Ja\ufffd [leaf, 10t] b\ufffd c\ufffd[31m"
 
 
 def test_a_long_chain_is_no_matter_of_recursion() -> None:

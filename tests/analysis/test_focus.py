@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lcm_lab.analysis import focus
+from lcm_lab.analysis.health import check_store
 from lcm_lab.store.connect import StoreFile
 from tests.conftest import StoreMaker
 
@@ -42,6 +43,24 @@ def test_a_rewritten_source_makes_a_brief_stale(make_store: StoreMaker) -> None:
     assert [one.stale for one in views(path)] == [False]
     path = make_store(BRIEF.format(hash="0" * 64, raw="not json"))
     assert [(one.hash_changed, one.truncated) for one in views(path)] == [(True, False)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "line"),
+    [
+        ("", "0\0sum_c1\0007\x002026-03-30T23:12:30Z\n"),
+        ("UPDATE summaries SET token_count = ''", "0\0sum_c1\x000\x002026-03-30T23:12:30Z\n"),
+        ("UPDATE summaries SET latest_at = NULL", "0\0sum_c1\0007\0\n"),
+        ("UPDATE summaries SET conversation_id = 45", "0\0sum_c1\0007\x002026-03-30T23:12:30Z\n"),
+    ],
+    ids=["sound", "no count", "no time", "of another conversation"],
+)
+def test_the_check_and_the_view_know_the_same_briefs_as_obsolete(make_store: StoreMaker, sql: str, line: str) -> None:
+    for given in (hashlib.sha256(line.encode()).hexdigest(), "0" * 64):
+        path = make_store(DATED, sql, BRIEF.format(hash=given, raw=""))
+        changed = given == "0" * 64
+        assert [one.hash_changed for one in views(path)] == [changed]
+        assert bool(check_store(StoreFile(path), 44).of("B2-brief-obsolete")) == changed
 
 
 def test_summaries_made_later_count(make_store: StoreMaker) -> None:

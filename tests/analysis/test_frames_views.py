@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from lcm_lab import times
@@ -19,6 +20,12 @@ PICTURE = "x data:image/png;base64," + "A" * 9000
 
 def frames_of(path: Path) -> Frames:
     return Frames(StoreFile(path), UTC)
+
+
+def seconds(moment: object) -> float | None:
+    """The seconds of a time, as a frame or the store gives it; None for none."""
+    found = times.parse(None if moment is None else str(moment))
+    return None if found is None else found.timestamp()
 
 
 def agree(path: Path) -> None:
@@ -40,18 +47,17 @@ def agree(path: Path) -> None:
         )
         assert (mine["summaries"], mine["summary_tokens"]) == (one.summaries, one.summary_tokens)
         assert (mine["context_items"], mine["context_tokens"]) == (one.context_items, one.context_tokens)
+        assert seconds(mine["last_message_at_utc"]) == seconds(one.last_message_at)
     nodes = {one.summary_id: one for one in store.read(summaries.nodes)}
     for node in frames.sql("SELECT * FROM summary_tree").itertuples():
         theirs = nodes[node.summary_id]
         assert (node.tokens, node.token_rule, node.label) == (theirs.tokens, theirs.rule, theirs.label)
         assert node.message_links == theirs.message_links
-        assert node.source_tokens == theirs.source_tokens or theirs.source_tokens is None
+        assert (None if pd.isna(node.source_tokens) else node.source_tokens) == theirs.source_tokens
         assert node.in_context == (theirs.in_context is not None)
     for one in per:
         key = one.conversation.conversation_id
-        covered = {
-            message for _, _, message in store.read(lambda reader, key=key: context.covered_messages(reader, key))
-        }
+        covered = {message for _, message in store.read(lambda reader, key=key: context.covered_messages(reader, key))}
         sql = f"SELECT message_id FROM coverage WHERE conversation_id = {key} AND in_context AND covered_in_context"
         assert set(frames.sql(sql)["message_id"]) == covered
 
@@ -109,6 +115,29 @@ def test_a_summary_larger_than_its_source_saves_less_than_nothing(make_store: St
     path = make_store("UPDATE summaries SET token_count = 30 WHERE summary_id = 'sum_la';")
     frame = frames_of(path).sql("SELECT compression FROM summary_tree WHERE summary_id = 'sum_la'")
     assert frame["compression"].tolist() == [-1.0]
+
+
+def test_the_last_message_is_the_one_with_the_highest_seq(make_store: StoreMaker) -> None:
+    path = make_store(
+        "UPDATE messages SET created_at = '2020-01-01 00:00:00' WHERE message_id = 6;"
+        "UPDATE messages SET created_at = 'never' WHERE message_id = 1;"
+    )
+    agree(path)
+    row = frames_of(path).sql("SELECT * FROM conversation_totals WHERE conversation_id = 44").iloc[0]
+    assert str(row["last_message_at_utc"]) == "2020-01-01 00:00:00"
+    assert str(row["first_message_at_utc"]) == "NaT"
+
+
+def test_sources_of_which_one_is_gone_are_not_known(make_store: StoreMaker) -> None:
+    path = make_store(
+        "DELETE FROM messages WHERE message_id = 1; DELETE FROM summaries WHERE summary_id = 'sum_lb';"
+        "UPDATE summaries SET depth = 0 WHERE summary_id = 'sum_c1';"
+    )
+    agree(path)
+    frame = frames_of(path).sql("SELECT summary_id, source_tokens, compression FROM summary_tree ORDER BY 1")
+    assert frame["summary_id"].tolist() == ["sum_c1", "sum_la"]
+    assert frame["source_tokens"].isna().all()
+    assert frame["compression"].isna().all()
 
 
 def test_circles_end(make_store: StoreMaker) -> None:

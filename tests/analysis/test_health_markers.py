@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lcm_lab.analysis import graphs, wording
 from lcm_lab.analysis.health import duplicates as duplicates_function
-from lcm_lab.analysis.health import finding, markers
+from lcm_lab.analysis.health import markers
 from lcm_lab.analysis.health.markers import (
     DIRECTIVE,
     DIRECTIVE_INLINE,
@@ -96,7 +97,7 @@ def test_a_mark_far_from_both_ends_never_counts(text: str, mark: str) -> None:
 def test_the_examples_in_the_docstrings() -> None:
     import sys
 
-    for module in (markers, finding, sys.modules[duplicates_function.__module__]):
+    for module in (markers, wording, graphs, sys.modules[duplicates_function.__module__]):
         result = doctest.testmod(module)
         assert result.attempted
         assert result.failed == 0

@@ -10,6 +10,7 @@ import pytest
 
 from lcm_lab.analysis.health import Report, check_store
 from lcm_lab.store.connect import StoreFile
+from lcm_lab.views import as_json
 
 FALLBACK = "[LCM fallback summary; truncated for context management]"
 
@@ -172,6 +173,6 @@ def test_a_rewritten_text_is_out_of_step_until_it_is_indexed_again(make_store: C
 
 def test_text_and_json_give_the_same(report: Callable[..., Report]) -> None:
     found = report("UPDATE summaries SET depth = 3 WHERE summary_id = 'sum_c1'")
-    again = json.loads(json.dumps(found.as_dict()))
+    again = json.loads(as_json.text(found))
     assert sum(again["counts"].values()) == len(again["findings"]) == len(found.findings)
     assert {one["severity"] for one in again["findings"]} <= {"error", "warning", "info"}

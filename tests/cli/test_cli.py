@@ -302,3 +302,20 @@ def test_the_sqlite_era_says_what_it_does_not_read(state_dir: Callable[[str], Pa
     assert told["summaries_by_depth"] == {"0": 18, "1": 3, "2": 1}
     assert "auth" not in json.dumps(answer("agents", env=env))
     assert sorted(one.name for one in (folder / "agents/main/agent").iterdir()) == ["openclaw-agent.sqlite"]
+
+
+@pytest.mark.parametrize("command", [["show", "44"], ["context", "44"], ["dag", "44", "--summary", "sum_la"]])
+def test_a_view_says_which_row_could_not_be_read_as_declared(make_store: StoreMaker, command: list[str]) -> None:
+    path = make_store(
+        "UPDATE messages SET token_count = '12 tokens' WHERE message_id IN (1, 5)",
+        "UPDATE messages SET content = CAST(X'61FF62' AS TEXT) WHERE message_id IN (2, 6)",
+    )
+    shown = output(*command, "--db", str(path))
+    bad, broken = ("1", "2") if command[0] == "dag" else ("5", "6")
+    assert f"Read with care: messages {bad}, token_count: '12 tokens' in a column of whole numbers" in shown
+    assert f"messages {broken}, content: invalid UTF-8" in shown
+    notes = answer(*command, "--db", str(path))["notes"]
+    assert {(one["table"], one["row"], one["column"]) for one in notes} >= {
+        ("messages", bad, "token_count"),
+        ("messages", broken, "content"),
+    }

@@ -1,13 +1,18 @@
 """The documents are what the code says."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
+import pytest
 
 from lcm_lab.cli.main import COMMANDS
 from lcm_lab.cli.reference import reference
-from lcm_lab.views import as_json
+from lcm_lab.store.schema import KNOWN_COLUMNS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,9 +42,37 @@ def test_the_reference_has_every_command() -> None:
         assert f"\n## lcm-lab {name}\n" in reference()
 
 
-def test_every_json_shape_is_described() -> None:
+SAMPLES = (
+    ["info"], ["agents"], ["sessions", "main"], ["conversations"], ["show", "1", "--limit", "3"], ["dag", "1"],
+    ["dag", "1", "--summary", "sum_1b9d717135c1d08d"], ["context", "1"], ["files", "1"], ["briefs", "2"], ["search", "shop"],
+    ["budget"], ["budget", "1"], ["check", "1"], ["sql", "SELECT 1 AS one"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", SAMPLES, ids=" ".join)
+def test_every_field_of_the_json_is_described(command: list[str], tmp_path: Path) -> None:
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "lcm_lab", "--demo", "--json", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=env,
+    )
+    told = json.loads(done.stdout)
+    rows = [row for row in [*told.get("rows", []), *told.get("findings", [])] if isinstance(row, dict)]
+    described = (ROOT / "docs" / "json.md").read_text("utf-8")
+    columns = {name for names in KNOWN_COLUMNS.values() for name in names}
+    unknown = [
+        key
+        for key in {*told, *(key for row in rows for key in row)}
+        if key not in columns and not re.search(rf"\b{key}\b", described)
+    ]
+    assert unknown == []
+
+
+def test_every_command_has_its_json_described() -> None:
     described = (ROOT / "docs" / "json.md").read_text("utf-8")
     for name, _ in every_command():
         if name != "lab":
             assert re.search(rf"[|,] `{name}\b", described), f"{name} is not in docs/json.md"
-    assert as_json.SHAPES

@@ -192,7 +192,7 @@ def test_no_folder_and_a_file_in_its_place(tmp_path: Path) -> None:
     assert page.problem.startswith(f"Cannot list {tmp_path / 'sessions'}")
 
 
-@pytest.mark.parametrize("limit", [0, -1, 10_001])
+@pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_out_of_range_is_refused(tmp_path: Path, limit: int) -> None:
     with pytest.raises(UsageError):
         sessions(tmp_path, limit=limit)

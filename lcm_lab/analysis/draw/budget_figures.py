@@ -13,8 +13,8 @@ import plotly.graph_objects as go
 from lcm_lab.analysis.budget import Budget, Line
 from lcm_lab.analysis.draw import palette
 from lcm_lab.analysis.draw.figure import Figure, Words, axis, framed, note, nothing
-from lcm_lab.analysis.draw.palette import counted
 from lcm_lab.analysis.draw.squares import Box, squares
+from lcm_lab.analysis.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Still

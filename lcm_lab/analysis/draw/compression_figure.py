@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 from lcm_lab.analysis.compression import Compression, DepthTotal, Ratio
 from lcm_lab.analysis.draw import palette
 from lcm_lab.analysis.draw.figure import Figure, Words, axis, framed, legend_entry, legend_height, nothing
-from lcm_lab.analysis.draw.palette import counted
+from lcm_lab.analysis.wording import counted
+from lcm_lab.store.rows import kind_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Still
@@ -35,18 +36,18 @@ def compression_figure(compression: Compression, *, limit: int = LIMIT) -> Figur
                 x=[i for i, _ in mine],
                 y=[row.saving for _, row in mine],
                 width=0.9,
-                name=_label(depth),
+                name=kind_label("", depth),
                 hovertext=[_hover(row) for _, row in mine],
                 hoverinfo="text",
                 marker={
                     "color": [palette.ALARM if (row.saving or 0) < 0 else colour for _, row in mine],
                     "line": {"color": colour, "width": 0.5},
                 },
-                legendgroup=_label(depth),
+                legendgroup=kind_label("", depth),
                 showlegend=False,
             )
         )
-        traces.append(legend_entry(_label(depth), colour, symbol="square"))
+        traces.append(legend_entry(kind_label("", depth), colour, symbol="square"))
     flagged = [(i, row) for i, row in enumerate(rows) if row.flagged]
     if flagged:
         traces.append(
@@ -107,11 +108,7 @@ def _words(compression: Compression, rows: list[Ratio]) -> Words:
 
 def _total(total: DepthTotal) -> str:
     ratio = "" if total.ratio is None else f" ({100 * total.ratio:.0f} %)"
-    return f"{_label(total.depth)} {total.source_tokens:,} to {total.tokens:,}{ratio}"
-
-
-def _label(depth: int) -> str:
-    return "leaf" if depth == 0 else f"d{depth}"
+    return f"{kind_label('', total.depth)} {total.source_tokens:,} to {total.tokens:,}{ratio}"
 
 
 def _hover(row: Ratio) -> str:
@@ -146,7 +143,7 @@ def _still(rows: list[Ratio], words: Words, estimator: str) -> "Still":
     axes.grid(axis="y", color=palette.GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     depths = sorted({row.depth for row in rows})
-    handles: list[Any] = [Patch(color=palette.depth_colour(depth), label=_label(depth)) for depth in depths]
+    handles: list[Any] = [Patch(color=palette.depth_colour(depth), label=kind_label("", depth)) for depth in depths]
     if flagged:
         look = {"linestyle": "none", "marker": "^", "color": palette.ALARM, "markersize": 6}
         handles.append(Line2D([], [], label="saved nothing", **look))

@@ -16,8 +16,8 @@ from lcm_lab.analysis.budget import LEAVES_OUT
 from lcm_lab.analysis.context import Context
 from lcm_lab.analysis.draw import palette
 from lcm_lab.analysis.draw.figure import Figure, Words, axis, framed, legend_entry, legend_height, nothing
-from lcm_lab.analysis.draw.palette import counted
 from lcm_lab.analysis.draw.slots import Slot, lay, place, ticks
+from lcm_lab.analysis.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Still

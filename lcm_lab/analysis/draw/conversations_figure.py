@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from lcm_lab import tokens
 from lcm_lab.analysis.draw import palette
 from lcm_lab.analysis.draw.figure import Figure, Words, axis, framed, nothing
-from lcm_lab.analysis.draw.palette import counted
+from lcm_lab.analysis.wording import counted
 from lcm_lab.store.overview import OUTLIER, ConversationTotals, outliers, usual
 
 if TYPE_CHECKING:

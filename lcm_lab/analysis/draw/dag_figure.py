@@ -14,7 +14,8 @@ from lcm_lab.analysis.dag import Dag
 from lcm_lab.analysis.draw import palette
 from lcm_lab.analysis.draw.dag_layout import Layout, Mark, layout
 from lcm_lab.analysis.draw.figure import Figure, Words, axis, framed, legend_entry, nothing
-from lcm_lab.analysis.draw.palette import counted
+from lcm_lab.analysis.wording import counted
+from lcm_lab.store.rows import kind_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Still
@@ -105,7 +106,7 @@ def _row_labels(dag: Dag, found: Layout) -> list[str]:
     labels = []
     for depths in found.rows:
         count = sum(len(dag.levels[depth]) for depth in depths)
-        names = "leaf" if depths == (0,) else f"d{depths[0]}" if len(depths) == 1 else f"d{depths[0]} to d{depths[-1]}"
+        names = kind_label("", depths[0]) if len(depths) == 1 else f"d{depths[0]} to d{depths[-1]}"
         labels.append(f"{names} ({count:,})")
     return labels
 
@@ -175,7 +176,7 @@ def _legend(dag: Dag, found: Layout, outlined: bool, doubtful: bool) -> list[Any
         tints.setdefault(palette.depth_colour(depth), []).append(depth)
     entries = []
     for colour, depths in tints.items():
-        name = "leaf" if depths[0] <= 0 else f"d{depths[0]}"
+        name = kind_label("", depths[0])
         entries.append(legend_entry(name if len(depths) == 1 else f"{name} and deeper", colour))
     if found.bundles:
         entries.append(legend_entry("several in one", palette.DEPTHS[0], symbol="square"))

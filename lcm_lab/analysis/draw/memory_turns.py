@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from lcm_lab.analysis.draw import palette
 from lcm_lab.analysis.draw.figure import Figure, Words, axis, framed, legend_height, nothing
-from lcm_lab.analysis.draw.palette import counted
+from lcm_lab.analysis.wording import counted
 from lcm_lab.memory.results import RULE, Turn, Turns
 
 if TYPE_CHECKING:

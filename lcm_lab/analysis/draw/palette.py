@@ -5,11 +5,13 @@ colour-blind readers tell apart (after Okabe and Ito). Summaries are one purple 
 alone carries the order.
 
 Stored text is data, never markup: :func:`escape` is the only way stored text gets into a plotly string, and
-:func:`visible` the only way into a terminal or a still. Checked by ``tests/analysis/test_draw_palette.py``.
+:func:`visible` the only way into a still. Checked by ``tests/analysis/test_draw_palette.py``.
 """
 
 import unicodedata
 from typing import Final
+
+from lcm_lab import plain
 
 USER: Final = "#009E73"
 ASSISTANT: Final = "#0072B2"
@@ -49,9 +51,6 @@ _GROUPS: Final = {
     "XML wrapper": "#DCD3E0",
 }
 # What changes the direction or the shape of the text around it, or is no character at all.
-_NEUTRALISED: Final = frozenset({"Cc", "Cs", "Cn", "Co"})
-_DIRECTION: Final = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-_LINE_ENDS: Final = frozenset("\u2028\u2029")
 
 
 def depth_colour(depth: int) -> str:
@@ -94,7 +93,7 @@ def visible(text: object, *, size: int = 400) -> str:
     # Cut before looking at each character: a line can be megabytes long.
     whole = str(text)
     start = whole[: size * 4]
-    kept = "".join(" " if one in "\t\r\n" or one in _LINE_ENDS else one for one in start if _is_shown(one))
+    kept = "".join(" " if one in "\t\r\n" or one in plain.LINE_ENDS else one for one in start if not plain.acts(one))
     line = " ".join(kept.split())
     if len(line) <= size and len(whole) <= size * 4:
         return line
@@ -163,21 +162,6 @@ def short_id(key: object, *, size: int = 20) -> str:
     shown = visible(key, size=200)
     half = size // 2
     return shown if len(shown) <= size else f"{shown[: size - half]}…{shown[len(shown) - half + 1 :]}"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "edge"), counted(1200, "summary", "summaries")
-    ('1 edge', '1,200 summaries')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def _is_shown(one: str) -> bool:
-    if one in "\t\r\n" or one in _LINE_ENDS:
-        return True
-    return one not in _DIRECTION and unicodedata.category(one) not in _NEUTRALISED
 
 
 def _pieces(word: str, width: int) -> list[str]:

@@ -12,8 +12,9 @@ import plotly.graph_objects as go
 
 from lcm_lab.analysis.draw import palette
 from lcm_lab.analysis.draw.figure import Figure, Words, axis, framed, legend_height, nothing
-from lcm_lab.analysis.draw.palette import counted
 from lcm_lab.analysis.growth import Day, Growth
+from lcm_lab.analysis.wording import counted
+from lcm_lab.store.rows import kind_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,7 @@ def timeline(growth: Growth) -> Figure:
             yaxis2=axis(
                 domain=[0, split - _SPLIT_GAP],
                 tickvals=list(range(len(depths))),
-                ticktext=[f"{_label(depth)} made" for depth in depths],
+                ticktext=[f"{kind_label('', depth)} made" for depth in depths],
                 range=[-0.6, len(depths) - 0.4],
                 fixedrange=True,
             )
@@ -90,10 +91,6 @@ def _words(growth: Growth) -> Words:
 
 def _depths(growth: Growth) -> list[int]:
     return sorted({share.depth for day in growth.days for share in day.summaries})
-
-
-def _label(depth: int) -> str:
-    return "leaf" if depth == 0 else f"d{depth}"
 
 
 def _day_axis(days: tuple[Day, ...]) -> dict[str, Any]:
@@ -158,7 +155,7 @@ def _traces(growth: Growth, depths: list[int]) -> list[Any]:
                 hoverinfo="text",
                 cliponaxis=False,
                 hovertext=[
-                    f"{day}<br>{counted(share.summaries, 'summary', 'summaries')} {_label(depth)}"
+                    f"{day}<br>{counted(share.summaries, 'summary', 'summaries')} {kind_label('', depth)}"
                     f", {share.tokens:,} tokens"
                     for day, share in events
                 ],
@@ -237,7 +234,7 @@ def _still_made(axes: "Axes", growth: Growth, depths: list[int], xs: list[int]) 
         sizes = [(_bubble(number) * 0.75) ** 2 for _, number in events]
         look: dict[str, Any] = {"c": palette.depth_colour(depth), "linewidths": 0}
         axes.scatter([x for x, _ in events], [row] * len(events), s=sizes, **look)
-    axes.set_yticks(range(len(depths)), [f"{_label(depth)} made" for depth in depths])
+    axes.set_yticks(range(len(depths)), [f"{kind_label('', depth)} made" for depth in depths])
     axes.set_ylim(-0.6, len(depths) - 0.4)
     axes.tick_params(labelsize=8, color=palette.GRID)
     axes.grid(axis="y", color=palette.GRID, linewidth=0.8)

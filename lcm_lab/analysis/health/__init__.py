@@ -56,10 +56,11 @@ X1    history before the context that no summary covers   warning   info where a
 ====  ==================================================  ========  ====================================================
 """
 
-from lcm_lab.analysis.health.checking import Progress, check, check_store, duplicates_in
+from lcm_lab.analysis.health.checking import check, check_store, duplicates_in
 from lcm_lab.analysis.health.duplicates import Duplicate, Fingerprint, duplicates
 from lcm_lab.analysis.health.finding import SEVERITIES, Finding, Quoted, Report, Severity, Skipped
 from lcm_lab.analysis.health.markers import MarkerKind, Quotation, broken_kind, quotation
+from lcm_lab.store.page import Progress
 
 __all__ = [
     "SEVERITIES",

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from lcm_lab import times, tokens
 from lcm_lab.analysis.health.facts import Facts, Node
-from lcm_lab.analysis.health.finding import Finding, Severity, count, some
+from lcm_lab.analysis.health.finding import Finding, Severity
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.store import checks, context, payloads
 from lcm_lab.store.checks_text import MessageRow
 
@@ -32,19 +33,19 @@ def summary_counts(facts: Facts) -> Iterator[Finding]:
         name, estimate = best
         if not _is_number(stored):
             text = f"summary {node.summary_id} has {_short(stored)} for a token count; its text gives {estimate}"
-            yield _of(node, "T1-bad-count", "warning", text, _RECOUNT)
+            yield node.finding("T1-bad-count", "warning", text, _RECOUNT)
         elif stored < 0 or (stored == 0 and not node.blank):
             text = (
                 f"summary {node.summary_id} has a stored count of {stored} tokens; its text gives {estimate} ({name})"
             )
-            yield _of(node, "T1-zero-count", "warning", text, _RECOUNT)
+            yield node.finding("T1-zero-count", "warning", text, _RECOUNT)
         elif not node.blank and abs(stored - estimate) > TOLERANCE * estimate:
             share = f"{100 * (stored - estimate) / max(estimate, 1):+.0f} %"
             text = (
                 f"summary {node.summary_id} has a stored count of {stored} tokens, {share} from the nearest estimate "
                 f"({name}: {estimate})"
             )
-            yield _of(node, "T1-off-count", "warning", text, _RECOUNT)
+            yield node.finding("T1-off-count", "warning", text, _RECOUNT)
 
 
 def message_count(
@@ -52,14 +53,14 @@ def message_count(
 ) -> Finding | None:
     """T1 for a message. ``part_texts`` are needed only where the content is blank and the count is in doubt."""
     stored = row.stored
-    visible = row.content if row.content.strip() else "\n".join(part_texts)
     key = (str(row.message_id),)
     if not _is_number(stored):
-        text = f"message {row.message_id} has {_short(stored)} for a token count, re-estimated {_estimate(visible)}"
+        text = f"message {row.message_id} has {_short(stored)} for a token count, {_counted_as(row)}"
         return Finding("T1-bad-count", "warning", "messages", key, conversation_id, text, _RECOUNT)
     if stored < 0 or (stored == 0 and (row.content.strip() or part_characters)):
-        text = f"message {row.message_id} has stored tokens {stored}, re-estimated {_estimate(visible)}"
+        text = f"message {row.message_id} has stored tokens {stored}, {_counted_as(row)}"
         return Finding("T1-zero-count", "warning", "messages", key, conversation_id, text, _RECOUNT)
+    visible = row.content if row.content.strip() else "\n".join(part_texts)
     # Every estimator gives at least a quarter of the characters, rounded down, so most messages need no estimate.
     if stored >= len(visible) // 4:
         return None
@@ -72,18 +73,13 @@ def message_count(
 
 
 def doubtful(row: MessageRow, part_characters: int) -> bool:
-    """Whether the texts of the parts are needed to judge a message's count."""
-    stored = row.stored
-    return (
-        not row.content.strip()
-        and part_characters > 0
-        and (not _is_number(stored) or stored < part_characters // 4 + 1)
-    )
+    """Whether the texts of the parts are needed to judge a message's count: it may be below every estimate of them."""
+    return not row.content.strip() and _is_number(row.stored) and 0 < row.stored < part_characters // 4 + 1
 
 
 def covered_times(facts: Facts) -> Iterator[Finding]:
     """M1: earliest and latest are there, can be read, are in order, and are those of what the summary was made from."""
-    if not (facts.reader.schema.has("summaries", "earliest_at") and facts.reader.schema.has("summaries", "latest_at")):
+    if not facts.has_times:
         return
     sources = facts.sources()
     for node in facts.nodes.values():
@@ -94,21 +90,21 @@ def covered_times(facts: Facts) -> Iterator[Finding]:
         earliest, latest = times.parse(str(row.earliest_at)), times.parse(str(row.latest_at))
         if empty:
             text = f"summary {node.summary_id} has no {' and no '.join(empty)}"
-            yield _of(node, "M1-missing-times", "warning", text, _REFILL)
+            yield node.finding("M1-missing-times", "warning", text, _REFILL)
         elif unread or earliest is None or latest is None:
             named = some(f"{name} {stored[name]!r}" for name in unread)
             text = f"summary {node.summary_id} has a time that cannot be read: {named}"
-            yield _of(node, "M1-bad-time", "warning", text, _REFILL)
+            yield node.finding("M1-bad-time", "warning", text, _REFILL)
         elif earliest > latest:
             text = f"summary {node.summary_id} begins ({row.earliest_at}) after it ends ({row.latest_at})"
-            yield _of(node, "M1-times-reversed", "warning", text, _REFILL)
+            yield node.finding("M1-times-reversed", "warning", text, _REFILL)
         else:
             right = _lineage_times(node, facts, sources.get(node.summary_id, []))
             off = max(abs(earliest.timestamp() - right[0]), abs(latest.timestamp() - right[1])) if right else 0.0
             # Message times are kept to the second, summary times to the millisecond.
             if off > 1:
                 text = f"summary {node.summary_id} covers other times than what it was made from, by {off:,.0f} s"
-                yield _of(node, "M1-times-differ", "warning", text, _REFILL)
+                yield node.finding("M1-times-differ", "warning", text, _REFILL)
 
 
 def lineage_counts(facts: Facts) -> Iterator[Finding]:
@@ -119,7 +115,7 @@ def lineage_counts(facts: Facts) -> Iterator[Finding]:
         named = [name for name in columns.split() if name != "depth"]
         if named and key in facts.nodes:
             text = f"summary {key} holds no whole number in {some(named)}"
-            yield _of(facts.nodes[key], "M2-bad-number", "warning", text, _REFILL)
+            yield facts.nodes[key].finding("M2-bad-number", "warning", text, _REFILL)
     sources = facts.sources()
     for node in facts.nodes.values():
         if node.summary_id in bad:
@@ -135,7 +131,7 @@ def lineage_counts(facts: Facts) -> Iterator[Finding]:
             if node.row.descendant_count != right:
                 said = node.row.descendant_count
                 text = f"summary {node.summary_id} says it has {said} descendants; its sources give {right}"
-                yield _of(node, "M2-descendant-count", "warning", text, _REFILL)
+                yield node.finding("M2-descendant-count", "warning", text, _REFILL)
         yield from _token_sums(facts, node, whole)
 
 
@@ -147,7 +143,7 @@ def file_ids(facts: Facts) -> Iterator[Finding]:
         if ids is None:
             severity: Severity = "info" if node.row.file_ids in ("", None) else "warning"
             text = f"summary {node.summary_id} has {_short(node.row.file_ids)} where a JSON list of file ids should be"
-            yield _of(node, "M3-bad-file-ids", severity, text, "Store [] or the list of its file ids.")
+            yield node.finding("M3-bad-file-ids", severity, text, "Store [] or the list of its file ids.")
         for one in ids or ():
             wanted.setdefault(one, []).append(node)
     if not wanted or not facts.reader.schema.has("large_files"):
@@ -160,13 +156,13 @@ def file_ids(facts: Facts) -> Iterator[Finding]:
         for node in nodes:
             if owner is None:
                 text = f"summary {node.summary_id} names file {one}, which is not in large_files"
-                yield _of(
-                    node, "M3-unknown-file", "warning", text, "Its content cannot be looked up; nothing else is lost."
+                yield node.finding(
+                    "M3-unknown-file", "warning", text, "Its content cannot be looked up; nothing else is lost."
                 )
             else:
                 text = f"summary {node.summary_id} names file {one} of conversation {owner}"
                 advice = "Nothing to do: a transplant leaves file ids pointing to where they came from."
-                yield _of(node, "M3-file-elsewhere", "info", text, advice)
+                yield node.finding("M3-file-elsewhere", "info", text, advice)
 
 
 def stored_payloads(facts: Facts, store: Path) -> Iterator[Finding]:
@@ -178,13 +174,13 @@ def stored_payloads(facts: Facts, store: Path) -> Iterator[Finding]:
         (
             missing,
             "M3-missing-payload",
-            f"the payload of {count(len(missing), 'large file')} is missing: not at its path inside {store.parent}",
+            f"the payload of {counted(len(missing), 'large file')} is missing: not at its path inside {store.parent}",
             "Restore the folder lcm-files beside the store; the exploration summaries in the store are whole.",
         ),
         (
             outside,
             "M3-payload-outside",
-            f"the payload of {count(len(outside), 'large file')} lies outside {store.parent}, so nobody looked for it",
+            f"the payload of {counted(len(outside), 'large file')} lies outside {store.parent}; nobody looked for it",
             "Nothing to do if the plugin keeps large files elsewhere; nothing outside the folder is ever opened.",
         ),
     ):
@@ -233,7 +229,7 @@ def _token_sums(facts: Facts, node: Node, whole: list[Node]) -> Iterator[Finding
         # The plugin adds the sender's name to user messages, and a rewrite changes no sum above it: drift is normal.
         if abs(_whole(stored) - right) > max(16, right // 10):
             text = f"summary {node.summary_id} says {_whole(stored):,} {what}; they add up to {right:,}"
-            yield _of(node, code, "info", text, "Nothing to do: such sums drift when a summary below is rewritten.")
+            yield node.finding(code, "info", text, "Nothing to do: such sums drift when a summary below is rewritten.")
 
 
 def _id_list(value: object) -> list[str] | None:
@@ -244,8 +240,10 @@ def _id_list(value: object) -> list[str] | None:
     return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None
 
 
-def _estimate(text: str) -> int:
-    return tokens.message_tokens(text)
+def _counted_as(row: MessageRow) -> str:
+    # A count with a fraction is rounded by every view, not replaced.
+    rounded = isinstance(row.stored, float) and abs(row.stored - row.tokens) <= 0.5
+    return f"read as {row.tokens}" if rounded else f"re-estimated {row.tokens}"
 
 
 def _is_number(value: object) -> bool:
@@ -263,7 +261,3 @@ def _text(value: object) -> str | None:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _of(node: Node, code: str, severity: Severity, text: str, advice: str) -> Finding:
-    return Finding(code, severity, "summaries", (node.summary_id,), node.row.conversation_id, text, advice)

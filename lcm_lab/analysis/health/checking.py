@@ -10,7 +10,7 @@ import functools
 import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from lcm_lab.analysis.health import (
     accounting_rules,
@@ -28,18 +28,12 @@ from lcm_lab.analysis.health.finding import Collector, Finding, Report
 from lcm_lab.errors import NotFound, StoreDamaged
 from lcm_lab.store import checks, checks_file
 from lcm_lab.store.connect import Reader, StoreFile
+from lcm_lab.store.page import Progress
 
 Rule = Callable[[Facts], Iterable[Finding]]
 
 SMALL: Final = 64 * 1024 * 1024
 """Up to this size the whole file is read even when one conversation is asked about."""
-
-
-class Progress(Protocol):
-    """Told what is being looked at, how many steps are done, and how many there are."""
-
-    def __call__(self, what: str, done: int, total: int, /) -> None:
-        """Called before each step, and once at the end with ``done == total``."""
 
 
 _RULES: Final[tuple[tuple[str, tuple[str, ...], Rule], ...]] = (

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from lcm_lab.analysis.health.facts import TEMPORARY, Facts
-from lcm_lab.analysis.health.finding import Finding, Severity, count, some
+from lcm_lab.analysis.health.finding import Finding, Severity
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.store import checks
 from lcm_lab.store.checks import Item
 
@@ -32,7 +33,9 @@ def ordinals(facts: Facts) -> Iterator[Finding]:
     gaps = facts.gaps()
     if gaps:
         spans = [str(first) if first == last else f"{first}-{last}" for first, last, _ in gaps]
-        text = f"{count(len(gaps), 'gap')} in the context of conversation {facts.conversation_id}: unused {some(spans)}"
+        text = (
+            f"{counted(len(gaps), 'gap')} in the context of conversation {facts.conversation_id}: unused {some(spans)}"
+        )
         advice = "Nothing to do: gaps are left by resets and removals, and the next compaction closes them."
         yield Finding("C2-gap", "info", _TABLE, tuple(key for *_, key in gaps), facts.conversation_id, text, advice)
 
@@ -157,7 +160,7 @@ def unreachable(facts: Facts) -> Iterator[Finding]:
     severity: Severity = "info" if reset else "warning"
     total = sum(one.tokens for one in lost)
     text = (
-        f"{count(len(lost), 'message')} of conversation {facts.conversation_id} ({total:,} tokens) from before its "
+        f"{counted(len(lost), 'message')} of conversation {facts.conversation_id} ({total:,} tokens) from before its "
         "context belong to no summary, so no expansion leads to them"
         + (f"; legal here, since {reset}" if reset else "")
     )
@@ -172,7 +175,7 @@ def _behind(facts: Facts, behind: list[Item], in_front: list[int]) -> Iterator[F
     for item in behind:
         before = [one for one in facts.items if one.item_type == "message" and _comes_before(one, item)]
         severity: Severity = "warning" if any(one.message_id in says_something for one in before) else "info"
-        text = f"summary {item.summary_id} at {item.key} comes after {count(len(before), 'message')} of the context"
+        text = f"summary {item.summary_id} at {item.key} comes after {counted(len(before), 'message')} of the context"
         advice = "Look at the order in the context view; the model reads the context from top to bottom."
         yield Finding("C7-summary-behind", severity, _TABLE, (item.key,), facts.conversation_id, text, advice)
 

@@ -9,9 +9,8 @@ does not turn into false findings in another. Checked by ``tests/analysis/test_h
 from dataclasses import dataclass, field
 from typing import Any
 
-from lcm_lab import tokens
 from lcm_lab.analysis.health.duplicates import Fingerprint
-from lcm_lab.analysis.health.finding import Finding, Quoted
+from lcm_lab.analysis.health.finding import Finding, Quoted, Severity
 from lcm_lab.analysis.health.markers import MarkerKind
 from lcm_lab.store.checks import EdgeFact, Item, Lane, LinkFact
 from lcm_lab.store.checks_text import SummaryRow, ToolPart
@@ -20,7 +19,7 @@ from lcm_lab.store.connect import Reader
 
 @dataclass(frozen=True, slots=True)
 class MessageFact:
-    """What is kept of a message; ``tokens`` is the stored count where valid, else the estimate."""
+    """What is kept of a message; ``tokens`` is the number that every view shows."""
 
     message_id: int
     seq: Any
@@ -32,10 +31,9 @@ class MessageFact:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A summary without its text: its row, token number, the three estimates, and what its text showed."""
+    """A summary without its text: its row, the three estimates, and what its text showed."""
 
     row: SummaryRow
-    tokens: int
     estimates: dict[str, int]
     blank: bool
     marker: MarkerKind | None
@@ -46,9 +44,18 @@ class Node:
         return self.row.summary_id
 
     @property
+    def tokens(self) -> int:
+        """The token number that every view shows."""
+        return self.row.tokens
+
+    @property
     def is_leaf(self) -> bool:
         """Whether the store calls it a leaf."""
         return self.row.kind == "leaf"
+
+    def finding(self, code: str, severity: Severity, text: str, advice: str) -> Finding:
+        """A finding about this summary."""
+        return Finding(code, severity, "summaries", (self.summary_id,), self.row.conversation_id, text, advice)
 
 
 @dataclass(slots=True)
@@ -74,6 +81,12 @@ class Facts:
     quoted: list[Quoted] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     _sources: dict[str, list[EdgeFact]] | None = None
+
+    @property
+    def has_times(self) -> bool:
+        """Whether this store's summaries have times at all."""
+        has = self.reader.schema.has
+        return has("summaries", "earliest_at") and has("summaries", "latest_at")
 
     def sources(self) -> dict[str, list[EdgeFact]]:
         """The edges from each derived node to its sources, in their order."""
@@ -121,18 +134,3 @@ class Facts:
 
 TEMPORARY = 10_000_000
 """Ordinals from here on are used only while a writer renumbers a context."""
-
-
-def valid_count(stored: object) -> int | None:
-    """A stored count as a whole number where it is a number above 0."""
-    if isinstance(stored, bool) or not isinstance(stored, int | float):
-        return None
-    return int(stored + 0.5) if 0 < stored < tokens.ABSURD_COUNT else None
-
-
-def message_number(stored: object, content: str, part_characters: int) -> int:
-    """The token number of a message by the rule every view uses: the stored count where valid, else the estimate."""
-    found = valid_count(stored)
-    if found is not None and found >= tokens.SUSPECT_COUNT and ";base64," in content:
-        found = None
-    return found if found is not None else max(tokens.message_tokens(content), (part_characters + 3) // 4)

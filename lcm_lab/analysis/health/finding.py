@@ -2,13 +2,13 @@
 
 The invariant: a finding names rows, so that a script can take (code, row) pairs and a person can go and look; one
 finding per row, unless the rows only mean something together (a run of duplicates, the gaps of a context). Checked by
-``tests/analysis/test_health_report.py``.
+``tests/analysis/test_health_reports.py``.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "info")
@@ -38,18 +38,6 @@ class Finding:
     def rule(self) -> str:
         """The rule's id: ``code`` without its slug."""
         return self.code.partition("-")[0]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The finding as plain JSON values."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "table": self.table,
-            "ids": list(self.ids),
-            "conversation_id": self.conversation_id,
-            "message": self.message,
-            "advice": self.advice,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +89,6 @@ class Report:
         """The findings of a rule id (``C3``) or of a full code (``C3-dangling-item``)."""
         return tuple(one for one in self.findings if code in (one.code, one.rule))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Store, findings and counts as plain JSON values."""
-        return {"store": self.store, "findings": [one.as_dict() for one in self.findings], "counts": self.counts}
-
 
 class Collector:
     """Takes findings as they come, drops repeats of a row, and stays small when a store is broken throughout."""
@@ -145,26 +129,6 @@ class Collector:
         for one, ids in self._rest.values():
             text = f"{len(ids)} more rows like this one: {one.message}"
             yield Finding(one.code, one.severity, one.table, tuple(ids), one.conversation_id, text, one.advice)
-
-
-def some(ids: Iterable[object], *, limit: int = 8) -> str:
-    """The first few of ``ids`` for a sentence, and how many more there are.
-
-    >>> some([3, 1, 2]), some(range(20), limit=3)
-    ('3, 1, 2', '0, 1, 2 and 17 more')
-    """
-    listed = list(ids)
-    text = ", ".join(str(one) for one in listed[:limit])
-    return text if len(listed) <= limit else f"{text} and {len(listed) - limit} more"
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count(1, "row"), count(3, "row"), count(2, "summary", "summaries")
-    ('1 row', '3 rows', '2 summaries')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _rank(one: Finding) -> tuple[int, str, int, int, str]:

@@ -2,13 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
+from lcm_lab.analysis import graphs
 from lcm_lab.analysis.health.facts import Facts, Node
-from lcm_lab.analysis.health.finding import Finding, Severity, count, some
+from lcm_lab.analysis.health.finding import Finding, Severity
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.store.checks import EdgeFact, LinkFact
 
 _DANGLING = "Remove the row; a rewrite or a dissolve of a summary with such an edge leaves that source out in silence."
+_DEPTH: Final[dict[str, tuple[str, Severity, str]]] = {
+    "kind": ("D2-kind-and-depth", "error", "Look at what it was made from, then set kind or depth."),
+    "depth": ("D1-depth", "error", "Set the depth to {expected}."),
+    "mixed": ("D1-mixed-depths", "warning", "Look at its sources; nothing is broken by this alone."),
+}
 
 
 def without_source(facts: Facts) -> Iterator[Finding]:
@@ -17,12 +24,12 @@ def without_source(facts: Facts) -> Iterator[Finding]:
     for node in facts.nodes.values():
         if node.is_leaf and not facts.links.get(node.summary_id):
             text = f"leaf {node.summary_id} is linked to no message: it cannot be expanded or rewritten"
-            yield _of(
-                node, "L1-leaf-without-messages", "error", text, "Check its text by hand, then remove it or keep it."
+            yield node.finding(
+                "L1-leaf-without-messages", "error", text, "Check its text by hand, then remove it or keep it."
             )
         elif not node.is_leaf and not sources.get(node.summary_id):
             text = f"condensed summary {node.summary_id} has no sources: it cannot be expanded, rewritten or dissolved"
-            yield _of(node, "L1-no-sources", "error", text, "Check its text by hand, then remove it or keep it.")
+            yield node.finding("L1-no-sources", "error", text, "Check its text by hand, then remove it or keep it.")
 
 
 def wrong_source(facts: Facts) -> Iterator[Finding]:
@@ -30,16 +37,16 @@ def wrong_source(facts: Facts) -> Iterator[Finding]:
     sources = facts.sources()
     for node in facts.nodes.values():
         if node.is_leaf and sources.get(node.summary_id):
-            number = count(len(sources[node.summary_id]), "summary", "summaries")
+            number = counted(len(sources[node.summary_id]), "summary", "summaries")
             text = f"leaf {node.summary_id} names {number} as sources; a leaf is made from messages"
-            yield _of(
-                node, "L2-leaf-with-sources", "warning", text, "Compare its text with both, then remove the wrong rows."
+            yield node.finding(
+                "L2-leaf-with-sources", "warning", text, "Compare its text with both, then remove the wrong rows."
             )
         elif not node.is_leaf and facts.links.get(node.summary_id):
-            number = count(len(facts.links[node.summary_id]), "message")
+            number = counted(len(facts.links[node.summary_id]), "message")
             text = f"condensed summary {node.summary_id} is linked to {number}; it is made from summaries"
-            yield _of(
-                node, "L2-condensed-with-messages", "warning", text, "Compare its text, then remove the wrong rows."
+            yield node.finding(
+                "L2-condensed-with-messages", "warning", text, "Compare its text, then remove the wrong rows."
             )
 
 
@@ -105,7 +112,7 @@ def circles(edges: Iterable[EdgeFact], conversation_id: int | None) -> Iterator[
     for component in nx.strongly_connected_components(graph):
         ids = sorted(component)
         if len(ids) > 1 or graph.has_edge(ids[0], ids[0]):
-            text = f"{count(len(ids), 'summary', 'summaries')} made from each other in a circle: {some(ids)}"
+            text = f"{counted(len(ids), 'summary', 'summaries')} made from each other in a circle: {some(ids)}"
             advice = "Remove one edge of the circle before any rewrite; lcm-tui does not end on it."
             yield Finding("L4-cycle", "error", "summaries", tuple(ids), conversation_id, text, advice)
 
@@ -132,7 +139,7 @@ def shared(facts: Facts) -> Iterator[Finding]:
         if len(found) > 1:
             text = f"summary {source} is the source of {len(found)} others: {some(found)}"
             advice = "Before a dissolve of one of them, look at what the others lose."
-            yield _of(facts.nodes[source], "L6-shared-source", "warning", text, advice)
+            yield facts.nodes[source].finding("L6-shared-source", "warning", text, advice)
     leaves: dict[Any, list[Node]] = {}
     for summary_id, links in facts.links.items():
         node = facts.nodes.get(summary_id)
@@ -142,7 +149,7 @@ def shared(facts: Facts) -> Iterator[Finding]:
     for message_id, nodes in leaves.items():
         if len(nodes) > 1:
             # Transplant copies leaves that share messages, and leaves their times empty: that is legal.
-            copied = has_times(facts) and any(node.row.earliest_at is None for node in nodes)
+            copied = facts.has_times and any(node.row.earliest_at is None for node in nodes)
             severity: Severity = "info" if copied else "warning"
             text = f"message {message_id} is linked to {len(nodes)} leaves: {some(node.summary_id for node in nodes)}"
             advice = "Nothing is lost, but the message is told in each of them; compare the leaves."
@@ -154,22 +161,15 @@ def shared(facts: Facts) -> Iterator[Finding]:
 def depth(facts: Facts) -> Iterator[Finding]:
     """D1: a condensed summary is one deeper than its deepest source. D2: depth 0 exactly for leaves."""
     sources = facts.sources()
+    there = facts.reader.schema.has("summaries", "depth")
     for node in facts.nodes.values():
-        own = node.row.depth
-        if not isinstance(own, int):
-            if own is not None or facts.reader.schema.has("summaries", "depth"):
-                text = f"summary {node.summary_id} has {own!r} where its depth should be"
-                yield _of(node, "D2-kind-and-depth", "error", text, "Set the depth from its sources.")
-        elif node.is_leaf != (own == 0):
-            text = f"summary {node.summary_id} is called {node.row.kind} and has depth {own}; only leaves have depth 0"
-            yield _of(
-                node, "D2-kind-and-depth", "error", text, "Look at what it was made from, then set kind or depth."
-            )
-        if node.is_leaf and isinstance(own, int) and own != 0:
-            text = f"leaf {node.summary_id} has depth {own}; a leaf has depth 0"
-            yield _of(node, "D1-depth", "error", text, "Set the depth to 0.")
-        elif not node.is_leaf and isinstance(own, int):
-            yield from _depth_of_condensed(node, own, sources.get(node.summary_id, []), facts)
+        edges = sources.get(node.summary_id, [])
+        depths = [facts.nodes[edge.source].row.depth for edge in edges if edge.source in facts.nodes]
+        missing = len(depths) < len(edges)
+        for one in graphs.depth_problems(node.row.kind, node.row.depth, depths, missing=missing) if there else ():
+            code, severity, advice = _DEPTH[one.about]
+            text = f"summary {node.summary_id}: {one.reason}"
+            yield node.finding(code, severity, text, advice.format(expected=one.expected))
 
 
 def unused(facts: Facts) -> Iterator[Finding]:
@@ -181,31 +181,7 @@ def unused(facts: Facts) -> Iterator[Finding]:
             advice = (
                 "Nothing to do: resets and archived conversations leave such summaries; they can still be searched."
             )
-            yield _of(node, "O1-unused-summary", "info", text, advice)
-
-
-def has_times(facts: Facts) -> bool:
-    """Whether this store's summaries have times at all."""
-    return facts.reader.schema.has("summaries", "earliest_at") and facts.reader.schema.has("summaries", "latest_at")
-
-
-def _depth_of_condensed(node: Node, own: int, edges: list[EdgeFact], facts: Facts) -> Iterator[Finding]:
-    depths = [facts.nodes[edge.source].row.depth for edge in edges if edge.source in facts.nodes]
-    depths = [one for one in depths if isinstance(one, int)]
-    if not depths:
-        return
-    right = max(depths) + 1
-    # A source that is missing, or lies in another conversation, may have been the deepest one.
-    lenient = len(depths) < len(edges) and own > right
-    if own != right and not lenient:
-        text = (
-            f"summary {node.summary_id} has depth {own}, and its deepest source has {right - 1}: it should be {right}"
-        )
-        yield _of(node, "D1-depth", "error", text, f"Set the depth to {right}.")
-    elif len(set(depths)) > 1:
-        mixed = some(sorted(set(depths)))
-        text = f"summary {node.summary_id} is made from depths {mixed}; the plugin joins one depth only"
-        yield _of(node, "D1-mixed-depths", "warning", text, "Look at its sources; nothing is broken by this alone.")
+            yield node.finding("O1-unused-summary", "info", text, advice)
 
 
 def _numbering(node: Node, what: str, pairs: list[tuple[Any, bool]]) -> Iterator[Finding]:
@@ -222,8 +198,4 @@ def _numbering(node: Node, what: str, pairs: list[tuple[Any, bool]]) -> Iterator
     problems += [f"no whole number {some(map(repr, bad))}"] if bad else []
     text = f"the {what} of summary {node.summary_id} are not numbered 0 to {len(numbers) - 1}: {'; '.join(problems)}"
     advice = f"Check the order of its {what} before a rewrite; their order in the prompt follows these numbers."
-    yield _of(node, "L5-link-order", "warning", text, advice)
-
-
-def _of(node: Node, code: str, severity: Severity, text: str, advice: str) -> Finding:
-    return Finding(code, severity, "summaries", (node.summary_id,), node.row.conversation_id, text, advice)
+    yield node.finding("L5-link-order", "warning", text, advice)

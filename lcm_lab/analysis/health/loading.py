@@ -14,7 +14,7 @@ from typing import Final
 from lcm_lab import times, tokens
 from lcm_lab.analysis.health import accounting_rules, suspects
 from lcm_lab.analysis.health.duplicates import Fingerprint, has_redaction, mask
-from lcm_lab.analysis.health.facts import Facts, MessageFact, Node, message_number, valid_count
+from lcm_lab.analysis.health.facts import Facts, MessageFact, Node
 from lcm_lab.analysis.health.finding import Quoted
 from lcm_lab.analysis.health.markers import broken_kind, quotation
 from lcm_lab.store import checks, checks_text
@@ -95,40 +95,37 @@ def _messages(facts: Facts) -> None:
             found = accounting_rules.message_count(row, facts.conversation_id)
             facts.noticed += [found] if found else []
         sizes[row.message_id] = len(row.content)
-        number = message_number(row.stored, row.content, 0)
         time = row.created_at if isinstance(row.created_at, str) else None
-        facts.messages[row.message_id] = MessageFact(row.message_id, row.seq, row.role, number, time, empty)
-        facts.fingerprints.append(_fingerprint(facts, row, number, calls.get(row.message_id)))
+        facts.messages[row.message_id] = MessageFact(row.message_id, row.seq, row.role, row.tokens, time, empty)
+        facts.fingerprints.append(_fingerprint(facts, row, calls.get(row.message_id)))
     _blank_messages(facts, blank)
     _mask(facts, sizes)
 
 
 def _blank_messages(facts: Facts, blank: dict[int, MessageRow]) -> None:
-    """Messages without content speak through their parts: their numbers come from there."""
+    """Messages without content speak through their parts: what their counts are held against comes from there."""
     sizes = checks_text.part_sizes(facts.reader, blank)
     for key, row in blank.items():
         size = sizes.get(key, 0)
         texts = checks_text.part_texts(facts.reader, key) if accounting_rules.doubtful(row, size) else []
         found = accounting_rules.message_count(row, facts.conversation_id, size, texts)
         facts.noticed += [found] if found else []
-        if valid_count(row.stored) is None:
-            facts.messages[key] = replace(facts.messages[key], tokens=message_number(row.stored, row.content, size))
 
 
-def _fingerprint(facts: Facts, row: MessageRow, number: int, calls: list[str] | None) -> Fingerprint:
+def _fingerprint(facts: Facts, row: MessageRow, calls: list[str] | None) -> Fingerprint:
     moment = times.parse(row.created_at if isinstance(row.created_at, str) else None)
     seq = row.seq if isinstance(row.seq, int) else 0
     stamp = moment.timestamp() if moment else None
     if not row.content.strip():
         # Rows of tool traffic are all alike but for the calls they make.
         text = f"{row.role}\0{','.join(calls)}" if calls and all(calls) else None
-        return Fingerprint(row.message_id, seq, text, stamp, number)
+        return Fingerprint(row.message_id, seq, text, stamp, row.tokens)
     own = sha256(f"{row.role}\0{row.content}".encode("utf-8", "surrogatepass")).hexdigest()
     if row.identity_hash and row.identity_hash != own and row.whole:
         canonical = row.role == "user" and _PREAMBLE in row.content
         facts.wrong_hashes += [] if canonical else [row.message_id]
     redacted = has_redaction(row.content)
-    return Fingerprint(row.message_id, seq, row.identity_hash or own, stamp, number, redacted=redacted)
+    return Fingerprint(row.message_id, seq, row.identity_hash or own, stamp, row.tokens, redacted=redacted)
 
 
 def _mask(facts: Facts, sizes: dict[int, int]) -> None:
@@ -153,11 +150,9 @@ def _mask(facts: Facts, sizes: dict[int, int]) -> None:
 def _summaries(facts: Facts) -> None:
     texts: dict[tuple[object, bytes], str] = {}
     for row in checks_text.summaries(facts.reader, facts.conversation_id):
-        stored = valid_count(row.stored)
         marker = broken_kind(row.content, row.model)
         node = Node(
             row=replace(row, content=""),
-            tokens=stored if stored is not None else tokens.message_tokens(row.content),
             estimates=tokens.estimates(row.content),
             blank=not row.content.strip(),
             marker=marker,

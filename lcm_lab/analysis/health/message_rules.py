@@ -6,8 +6,8 @@ from itertools import pairwise
 from lcm_lab import times
 from lcm_lab.analysis.health.duplicates import Duplicate, duplicates
 from lcm_lab.analysis.health.facts import Facts, MessageFact
-from lcm_lab.analysis.health.finding import Finding, Severity, count, some
-from lcm_lab.analysis.health.lineage_rules import has_times
+from lcm_lab.analysis.health.finding import Finding, Severity
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.store import checks_text
 
 _MESSAGES = "messages"
@@ -56,7 +56,7 @@ def time_order(facts: Facts) -> Iterator[Finding]:
         ids = tuple(str(one.message_id) for one in backwards if (one.message_id in copied) == legal)
         if ids:
             severity: Severity = "info" if legal else "warning"
-            text = f"{count(len(ids), 'message')} of conversation {facts.conversation_id} earlier than the one before"
+            text = f"{counted(len(ids), 'message')} of conversation {facts.conversation_id} earlier than the one before"
             text += "; a transplant leaves this" if legal else ""
             advice = "Sort by time where the order matters; nothing is lost."
             yield Finding("Q2-time-goes-back", severity, _MESSAGES, ids, facts.conversation_id, text, advice)
@@ -66,7 +66,7 @@ def unread_times(facts: Facts) -> Iterator[Finding]:
     """Q2: each message has a time that can be read; one finding for all that have none."""
     ids = tuple(str(one.message_id) for one in facts.messages.values() if times.parse(one.created_at) is None)
     if ids:
-        text = f"{count(len(ids), 'message')} of conversation {facts.conversation_id} have a time that cannot be read"
+        text = f"{counted(len(ids), 'message')} of conversation {facts.conversation_id} have a time that cannot be read"
         advice = "They are shown with time 'unknown' and kept in seq order."
         yield Finding("Q2-bad-time", "info", _MESSAGES, ids, facts.conversation_id, text, advice)
 
@@ -89,7 +89,7 @@ def hashes(facts: Facts) -> Iterator[Finding]:
     if facts.wrong_hashes:
         ids = tuple(map(str, facts.wrong_hashes))
         text = (
-            f"{count(len(ids), 'message')} of conversation {facts.conversation_id} with an identity hash that is not "
+            f"{counted(len(ids), 'message')} of conversation {facts.conversation_id} with an identity hash that is not "
             f"that of the text: {some(ids)}"
         )
         advice = "The text was changed after it was stored, or the plugin hashed a form of it that is not kept."
@@ -105,20 +105,20 @@ def shape(facts: Facts) -> Iterator[Finding]:
              ("assistant", "user", "tool", "system")}  # fmt: skip
     for role, ids in empty.items():
         if ids:
-            number = count(len(ids), f"{role} message")
+            number = counted(len(ids), f"{role} message")
             text = f"{number} of conversation {conversation} empty and without parts: {some(ids)}"
             advice = "They count 0 tokens, and the plugin leaves them out; aborted turns leave them."
             yield Finding(f"P1-empty-{role}", "info", _MESSAGES, tuple(ids), conversation, text, advice)
     listed = [one for one in facts.messages.values() if one.role != "system"]
     twice = [str(b.message_id) for a, b in pairwise(listed) if a.role == b.role == "user"]
     if twice:
-        number = count(len(twice), "user message")
+        number = counted(len(twice), "user message")
         text = f"{number} of conversation {conversation} right after another user message: {some(twice)}"
         advice = "Usual after an aborted turn; some providers refuse such a context."
         yield Finding("P1-user-after-user", "info", _MESSAGES, tuple(twice), conversation, text, advice)
     untidy = [str(key) for key in checks_text.untidy_parts(facts.reader, conversation)]
     if untidy:
-        text = f"the parts of {count(len(untidy), 'message')} are not numbered from 0: {some(untidy)}"
+        text = f"the parts of {counted(len(untidy), 'message')} are not numbered from 0: {some(untidy)}"
         yield Finding(
             "P1-part-order", "info", _MESSAGES, tuple(untidy), conversation, text, "Parts are read in this order."
         )
@@ -136,8 +136,8 @@ def _tool_rows(facts: Facts) -> Iterator[Finding]:
     ids = [str(key) for key, one in facts.messages.items() if one.role == "tool" and key not in answered]
     if ids:
         text = (
-            f"{count(len(ids), 'tool message')} of conversation {facts.conversation_id} without an earlier call of the "
-            f"same id: {some(ids)}"
+            f"{counted(len(ids), 'tool message')} of conversation {facts.conversation_id} without an earlier call of "
+            f"the same id: {some(ids)}"
         )
         advice = "The plugin shows such a result to the model as plain assistant text."
         yield Finding("P1-tool-without-call", "info", _MESSAGES, tuple(ids), facts.conversation_id, text, advice)
@@ -145,7 +145,7 @@ def _tool_rows(facts: Facts) -> Iterator[Finding]:
 
 def _transplanted(facts: Facts) -> set[object]:
     """Messages of leaves without times: transplant copies both that way."""
-    if not has_times(facts):
+    if not facts.has_times:
         return set()
     return {
         link.message_id
@@ -163,7 +163,7 @@ def _duplicate_text(one: Duplicate) -> str:
             f"for a blacked-out key; {one.wasted_tokens:,} tokens"
         )
     how = "same text and same time" if one.kind == "same-time" else "exact repeat, in the same order"
-    size = f"{count(len(one.copies), 'message')}, {one.wasted_tokens:,} tokens wasted"
+    size = f"{counted(len(one.copies), 'message')}, {one.wasted_tokens:,} tokens wasted"
     return f"{copies} repeats {originals} ({how}): {size}"
 
 

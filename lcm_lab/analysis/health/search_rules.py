@@ -10,7 +10,8 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
-from lcm_lab.analysis.health.finding import Collector, Finding, count, some
+from lcm_lab.analysis.health.finding import Collector, Finding
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.store import checks_search
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.schema import FULL_TEXT_TABLES
@@ -33,7 +34,7 @@ def usable(reader: Reader, collector: Collector) -> list[str]:
             continue
         lacking = sorted(_INNER - inner)
         if lacking:
-            text = f"{table} is half there: {count(len(lacking), 'inner table')} missing: {some(lacking)}"
+            text = f"{table} is half there: {counted(len(lacking), 'inner table')} missing: {some(lacking)}"
             collector.add([Finding("F1-damaged-index", "warning", table, (), None, text, _REBUILD)])
         if {"content", "docsize"} <= inner:
             found.append(table)
@@ -48,7 +49,7 @@ def condition(reader: Reader, collector: Collector, table: str, *, every: bool) 
     pages = checks_search.missing_pages(reader, table, every=every)
     if pages:
         text = (
-            f"the search index {table} is damaged, {count(pages, 'page')} missing: a search fails or finds too little"
+            f"the search index {table} is damaged, {counted(pages, 'page')} missing: a search fails or finds too little"
         )
         yield Finding("F1-damaged-index", "warning", table, (), None, text, _REBUILD)
         return
@@ -96,7 +97,7 @@ def messages(reader: Reader, conversation_id: int | None) -> Iterator[Finding]:
     for one in checks_search.unindexed_messages(reader, conversation_id):
         found.setdefault(one.conversation_id, []).append(str(one.message_id))
     for owner, ids in found.items():
-        text = f"{count(len(ids), 'message')} of conversation {owner} not in messages_fts: {some(ids)}"
+        text = f"{counted(len(ids), 'message')} of conversation {owner} not in messages_fts: {some(ids)}"
         yield Finding(
             "F1-message-index", "warning", "messages", tuple(ids), owner, text, "Index them; a search misses them."
         )
@@ -109,7 +110,7 @@ def leftovers(reader: Reader, tables: list[str]) -> Iterator[Finding]:
         gone = rows if rows is not None else checks_search.rows_of_no_summary(reader, table)
         if gone:
             what = "messages" if table == "messages_fts" else "summaries"
-            text = f"{count(len(gone), 'row')} of {table} for {what} that do not exist: {some(gone)}"
+            text = f"{counted(len(gone), 'row')} of {table} for {what} that do not exist: {some(gone)}"
             advice = "Harmless for results, since a search joins back to the rows; a rebuild of the index removes them."
             yield Finding("F1-extra-row", "warning", table, tuple(map(str, gone)), None, text, advice)
 

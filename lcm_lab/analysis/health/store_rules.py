@@ -2,11 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterator
-from hashlib import sha256
 
+from lcm_lab.analysis import focus
 from lcm_lab.analysis.health.facts import Facts
-from lcm_lab.analysis.health.finding import Collector, Finding, count, some
+from lcm_lab.analysis.health.finding import Collector, Finding
 from lcm_lab.analysis.health.lineage_rules import circles, edge_ends, link_ends
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.store import checks, checks_file, context
 from lcm_lab.store.connect import Reader
 
@@ -30,7 +31,9 @@ def integrity(reader: Reader, collector: Collector) -> Iterator[Finding]:
     lines = [line for part in said if part not in index for line in part.splitlines() if not line.startswith("*** in")]
     lines = list(dict.fromkeys([*(f"table {table} cannot be read whole" for table in broken), *lines]))
     if lines:
-        text = f"the file is damaged: SQLite's quick check names {count(len(lines), 'problem')}: {some(lines, limit=5)}"
+        text = (
+            f"the file is damaged: SQLite's quick check names {counted(len(lines), 'problem')}: {some(lines, limit=5)}"
+        )
         yield Finding("S1-damaged", "error", "", (), None, text, _RESCUE)
 
 
@@ -67,9 +70,8 @@ def unreadable(where: str, conversation_id: int | None, error: Exception) -> Fin
 def owners(reader: Reader) -> Iterator[Finding]:
     """S2: every reference leads to a row; those of C3, C4, L1 and L3 are left to them. One finding per reference."""
     for one in checks_file.orphans(reader):
-        text = (
-            f"{count(len(one.ids), 'row')} of {one.table} name a row of {one.parent} that does not exist ({one.column})"
-        )
+        number = counted(len(one.ids), "row")
+        text = f"{number} of {one.table} name a row of {one.parent} that does not exist ({one.column})"
         advice = "They belong to nothing any more; look at what they hold before they are removed."
         yield Finding("S2-orphan-row", "error", one.table, one.ids, None, text, advice)
 
@@ -109,7 +111,7 @@ def lanes(reader: Reader, conversation_id: int | None) -> Iterator[Finding]:
             advice = "Say the conversation id in every command; the plugin takes the newest of them."
             yield Finding("B1-active-twice", "warning", "conversations", tuple(map(str, ids)), None, text, advice)
     if undated:
-        text = f"{count(len(undated), 'archived conversation')} without the time it was archived: {some(undated)}"
+        text = f"{counted(len(undated), 'archived conversation')} without the time it was archived: {some(undated)}"
         keys = tuple(map(str, undated))
         yield Finding("B1-archived-undated", "info", "conversations", keys, None, text, "Nothing to do.")
 
@@ -125,9 +127,10 @@ def briefs(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "B2-briefs-active", "info", "focus_briefs", ids, conversation, text, "Set the older ones inactive."
         )
-    now = _context_hash(facts)
-    for brief in active:
-        if brief.source_context_hash and brief.source_context_hash != now:
+    hashed = [one for one in active if one.source_context_hash]
+    now = focus.context_hash(facts.reader, conversation) if hashed else ""
+    for brief in hashed:
+        if brief.source_context_hash != now:
             text = f"focus brief {brief.brief_id} was made from another state of the context"
             advice = "It is still used; make a new one if it should cover what came since."
             yield Finding("B2-brief-obsolete", "info", "focus_briefs", (brief.brief_id,), conversation, text, advice)
@@ -136,7 +139,7 @@ def briefs(facts: Facts) -> Iterator[Finding]:
         gone = [one for one in wanted if one not in facts.nodes]
         gone = sorted(set(gone) - checks.existing_summaries(facts.reader, gone))
         if gone:
-            number = count(len(gone), "summary", "summaries")
+            number = counted(len(gone), "summary", "summaries")
             text = f"focus brief {brief.brief_id} names {number} that do not exist: {some(gone)}"
             yield Finding(
                 "B2-brief-source", "info", "focus_briefs", (brief.brief_id,), conversation, text, "Nothing to do."
@@ -154,14 +157,3 @@ def upkeep(facts: Facts) -> Iterator[Finding]:
         key = (str(one.conversation_id),)
         table = "conversation_compaction_maintenance"
         yield Finding("G1-compaction-open", "info", table, key, facts.conversation_id, text, advice)
-
-
-def _context_hash(facts: Facts) -> str:
-    """The hash the plugin keeps with a brief: of the context's summaries with their counts and times."""
-    found = sha256()
-    for item in facts.items:
-        node = facts.nodes.get(item.summary_id) if item.item_type == "summary" else None
-        if node is not None:
-            row = node.row
-            found.update(f"{item.ordinal}\0{node.summary_id}\0{row.stored}\0{row.latest_at or ''}\n".encode())
-    return found.hexdigest()

@@ -34,7 +34,7 @@ def marked(facts: Facts) -> Iterator[Finding]:
         if node.marker is not None:
             text = f"summary {node.summary_id} ({node.tokens:,} tokens) is broken: {node.marker.label}"
             advice = "Repair it: the summary is made again from its sources, with a preview first."
-            yield _of(node, node.marker.code, "warning", text, advice)
+            yield node.finding(node.marker.code, "warning", text, advice)
 
 
 def text_problem(content: str) -> tuple[str, Severity, str] | None:
@@ -76,7 +76,7 @@ def _no_compression(facts: Facts, node: Node) -> Finding | None:
         f"{node.tokens / total:.2f}, {node.tokens - total:,} tokens more than it stands for"
     )
     advice = "Rewrite it, or dissolve what holds it; a short source often cannot be made shorter."
-    return _of(node, "K2-no-compression", "warning", text, advice)
+    return node.finding("K2-no-compression", "warning", text, advice)
 
 
 def is_copy(facts: Facts, node: Node, content: str) -> bool:
@@ -106,21 +106,20 @@ def copy_finding(node: Node) -> Finding:
     what = "messages" if node.is_leaf else "sources"
     text = f"suspect: summary {node.summary_id} ({node.tokens:,} tokens) is a verbatim copy of source: of its {what}"
     advice = "Not counted as broken, and repaired only when chosen: rewrite it if the source is worth summarising."
-    return _of(node, "K2-verbatim-copy", "warning", text, advice)
+    return node.finding("K2-verbatim-copy", "warning", text, advice)
 
 
 def problem_finding(node: Node, problem: tuple[str, Severity, str]) -> Finding:
     """K2 for what :func:`text_problem` found."""
     code, severity, what = problem
     text = f"summary {node.summary_id} ({node.tokens:,} tokens) {what}"
-    return _of(node, code, severity, text, "Look at it beside its sources, then rewrite it.")
+    return node.finding(code, severity, text, "Look at it beside its sources, then rewrite it.")
 
 
 def twin_finding(node: Node, other: str) -> Finding:
     """K2 for a text that another summary of the same depth has, too."""
     text = f"summary {node.summary_id} ({node.tokens:,} tokens) has exactly the text of {other}"
-    return _of(
-        node,
+    return node.finding(
         "K2-identical-sibling",
         "warning",
         text,
@@ -159,7 +158,3 @@ def _source_pieces(facts: Facts, node: Node, size: int) -> Iterator[tuple[str, b
 
 def _letters(text: str) -> str:
     return _SPACE.sub("", _HEADER.sub("", text))
-
-
-def _of(node: Node, code: str, severity: Severity, text: str, advice: str) -> Finding:
-    return Finding(code, severity, "summaries", (node.summary_id,), node.row.conversation_id, text, advice)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from lcm_lab.analysis.draw.palette import visible
+from lcm_lab import plain
 from lcm_lab.store.summaries import Node
 from lcm_lab.store.text import preview
 
@@ -35,8 +35,8 @@ class TreeRow:
 
     def __str__(self) -> str:
         note = f" ({self.note})" if self.note else ""
-        head = f"{'  ' * self.indent}{self.marker} {visible(self.summary_id)} [{self.label}, {self.tokens:,}t]{note}"
-        return f"{head} {visible(self.preview)}".rstrip()
+        head = f"{'  ' * self.indent}{self.marker} {_line(self.summary_id)} [{self.label}, {self.tokens:,}t]{note}"
+        return f"{head} {_line(self.preview)}".rstrip()
 
 
 def tree_rows(
@@ -75,3 +75,7 @@ def tree_rows(
             on_path.add(key)
             waiting.extend((source, indent + 1) for source in reversed(below))
     return rows
+
+
+def _line(text: str) -> str:
+    return " ".join(plain.safe(text).split())

@@ -12,8 +12,9 @@ import os
 import sys
 
 try:
-    from . import hook_io, memory_read, token_estimator
+    from . import classifier, hook_io, memory_read, token_estimator
 except ImportError:  # run as a script: the folder of the script is on the path
+    import classifier  # type: ignore[import-not-found,no-redef]
     import hook_io  # type: ignore[import-not-found,no-redef]
     import memory_read  # type: ignore[import-not-found,no-redef]
     import token_estimator  # type: ignore[import-not-found,no-redef]
@@ -51,7 +52,7 @@ class Material:
     def __init__(self) -> None:
         self.strong: list[Item] = []  # unresolved issues, constraints, decisions
         self.skeletons: list[Item] = []
-        self.notes: list[Item] = []  # IMPL and CONTEXT
+        self.notes: list[Item] = []  # IMPL
         self.resolved: list[Item] = []
         self.verbatim: list[Item] = []
         self.running: Item | None = None
@@ -96,7 +97,7 @@ def _quoted(word: str) -> str:
 
 
 def gather(con: sqlite3.Connection, session_id: str) -> Material:
-    """Everything the block could hold, read from the memory."""
+    """Everything the block could hold, read from the memory; of the judgments those that rules may inject."""
     found = Material()
     turns = memory_read.turns(con, session_id)
     for turn in turns:
@@ -111,6 +112,8 @@ def gather(con: sqlite3.Connection, session_id: str) -> Material:
             line = f"{hook_io.cut(' '.join(request.split()), 120)} → no outcome recorded"
             found.skeletons.append(Item(turn.number, "L1", line))
     for row in memory_read.judgments(con, session_id):
+        if not classifier.injected(row.category, row.confidence):
+            continue
         text = hook_io.cut(row.content, LINE_LIMIT)
         if row.category == "ISSUE" and row.resolved:
             found.resolved.append(Item(row.turn_number, "resolved", text))
@@ -145,7 +148,7 @@ def _verbatim(con: sqlite3.Connection, session_id: str, found: Material) -> list
 def lay_out(material: Material, session_id: str, block_id: str, *, parts: int = 2) -> Block:
     """The block in at most `parts` parts, more only where L1 and the judgments that stay open need them.
 
-    What goes when space is short, in this order: verbatim texts; IMPL and CONTEXT of the oldest turns; resolved issues;
+    What goes when space is short, in this order: verbatim texts; IMPL of the oldest turns; resolved issues;
     then a third and a fourth part are opened; the oldest L1 lines are folded into ranges; issues, constraints and
     decisions beyond half the space go, the oldest first.
     """
@@ -251,7 +254,7 @@ def _left_out(material: Material, cuts: Cuts) -> list[str]:
         (material.strong[: cuts.strong], "issues, constraints and decisions"),
         (material.skeletons[: cuts.folded], "L1 lines (folded into ranges above)"),
         (material.resolved[: cuts.resolved], "resolved issues"),
-        (material.notes[: cuts.notes], "IMPL and CONTEXT notes"),
+        (material.notes[: cuts.notes], "IMPL notes"),
         (material.verbatim[: cuts.verbatim], "verbatim texts of recent turns"),
     )
     lines = []

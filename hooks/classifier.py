@@ -78,9 +78,9 @@ class Judgment:
         self.command = command
 
 
-def injected(category: str, confidence: float) -> bool:
-    """True where a judgment may go into the block."""
-    return category in INJECTED and confidence >= SURE
+def injected(category: str, confidence: float | None) -> bool:
+    """True where a judgment may go into the block; never one of which nobody said how sure it is."""
+    return category in INJECTED and confidence is not None and confidence >= SURE
 
 
 def said_once(content: str) -> str:

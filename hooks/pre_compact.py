@@ -8,9 +8,10 @@ sub-agent it does nothing. Checked in tests/hooks/test_hooks_stdin.py and tests/
 from __future__ import annotations
 
 try:
-    from . import calls, delivery, hook_io, ingest, memory_db, memory_read, spool
+    from . import calls, classifier, delivery, hook_io, ingest, memory_db, memory_read, spool
 except ImportError:  # run as a script: the folder of the script is on the path
     import calls  # type: ignore[import-not-found,no-redef]
+    import classifier  # type: ignore[import-not-found,no-redef]
     import delivery  # type: ignore[import-not-found,no-redef]
     import hook_io  # type: ignore[import-not-found,no-redef]
     import ingest  # type: ignore[import-not-found,no-redef]
@@ -61,7 +62,9 @@ def _note(con: sqlite3.Connection, session: str) -> str:
     kept = [
         row
         for row in memory_read.judgments(con, session)
-        if row.category in {"ISSUE", "CONSTRAINT"} and not row.resolved
+        if row.category in {"ISSUE", "CONSTRAINT"}
+        and not row.resolved
+        and classifier.injected(row.category, row.confidence)
     ]
     lines: list[str] = []
     for row in reversed(kept):

@@ -32,18 +32,18 @@ def share(hits: int, n: int) -> str:
 
 def judgments() -> None:
     """Precision and recall of what the rules inject, by side and category."""
-    print("category     side         precision of what is injected   recall")  # noqa: T201
+    print("category     side         precision of what is injected   recall")
     for category in labels.CATEGORIES:
         for side in SIDES:
             right, made, wanted = labels.tally(side, classifier, sentences)[category]
             few = "  fewer than 20 labelled" if wanted < 20 else ""
-            print(f"{category:<12} {side:<12} {share(right, made):<31} {share(right, wanted)}{few}")  # noqa: T201
-    print("CONTEXT is never injected by rule.\n")  # noqa: T201
+            print(f"{category:<12} {side:<12} {share(right, made):<31} {share(right, wanted)}{few}")
+    print("CONTEXT is never injected by rule.\n")
 
 
 def lines() -> None:
     """How many lines hold the outcome of their turn, and how long they are."""
-    print("side         holds the outcome               verbatim                        tokens: median, p90")  # noqa: T201
+    print("side         holds the outcome               verbatim                        tokens: median, p90")
     for side in SIDES:
         grades, tokens = [], []
         rows = labels.outcomes(side)
@@ -57,8 +57,8 @@ def lines() -> None:
         held, verbatim = sum(map(bool, grades)), grades.count("verbatim")
         p90 = sorted(tokens)[int(0.9 * len(tokens))]
         n = len(grades)
-        print(f"{side:<12} {share(held, n):<31} {share(verbatim, n):<31} {statistics.median(tokens):g}, {p90}")  # noqa: T201
-    print()  # noqa: T201
+        print(f"{side:<12} {share(held, n):<31} {share(verbatim, n):<31} {statistics.median(tokens):g}, {p90}")
+    print()
 
 
 def other_languages() -> None:
@@ -69,7 +69,7 @@ def other_languages() -> None:
             verdict = classifier.sentence(said, role)
             got = verdict[0] if verdict and verdict[1] >= classifier.SURE else "NONE"
             right += got == category
-        print(f"{name}: {share(right, len(rows))} of our own sentences")  # noqa: T201
+        print(f"{name}: {share(right, len(rows))} of our own sentences")
     held, tokens = 0, []
     for asked, answers, words in TURNS:
         turn = Turn(1, asked)
@@ -78,7 +78,7 @@ def other_languages() -> None:
         held += words in line
         tokens.append((skeleton.quarters(line) + 3) // 4)
     median = statistics.median(tokens)
-    print(f"Lines: {share(held, len(TURNS))} of our own turns hold the outcome; median {median:g} tokens")  # noqa: T201
+    print(f"Lines: {share(held, len(TURNS))} of our own turns hold the outcome; median {median:g} tokens")
 
 
 if __name__ == "__main__":
@@ -86,5 +86,5 @@ if __name__ == "__main__":
         judgments()
         lines()
     else:
-        print("The labelled sessions are not on this machine.\n")  # noqa: T201
+        print("The labelled sessions are not on this machine.\n")
     other_languages()

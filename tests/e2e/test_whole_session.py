@@ -233,7 +233,8 @@ def test_a_long_memory_comes_in_more_parts(make: Callable[..., Client], api: Sta
     session = client.ask("A first question")["session_id"]
     client.ask("A second one", resume=session)
     con = sqlite3.connect(client.memory / "throughline.db")
-    sql = "INSERT INTO judgments(session_id, turn_number, category, content, content_hash) VALUES (?, 0, 'ISSUE', ?, ?)"
+    sql = "INSERT INTO judgments(session_id, turn_number, category, content, confidence, content_hash) "
+    sql += "VALUES (?, 0, 'ISSUE', ?, 0.9, ?)"
     con.executemany(sql, [(session, f"open issue number {n} " + "x" * 90, str(n)) for n in range(400)])
     con.commit()
     con.close()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lcm_lab.hooks import block, hook_io, ingest, memory_db, memory_read, numbering
+from lcm_lab.hooks import block, classifier, hook_io, ingest, memory_db, memory_read, numbering, pre_compact
 from lcm_lab.hooks.block import Block, Item, Material
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def material(
     made.skeletons = [Item(n, "L1", f"request {n} → outcome {n} {words(size, n)}") for n in range(1, turns + 1)]
     kinds = ("ISSUE", "CONSTRAINT", "DECISION")
     made.strong = [Item(n % turns + 1, kinds[n % 3], f"#{n} strong{n} {words(size, n)}") for n in range(strong)]
-    made.notes = [Item(n % turns + 1, ("IMPL", "CONTEXT")[n % 2], f"note{n} {words(size, n)}") for n in range(notes)]
+    made.notes = [Item(n % turns + 1, "IMPL", f"note{n} {words(size, n)}") for n in range(notes)]
     made.resolved = [Item(n % turns + 1, "resolved", f"solved{n} {words(size, n)}") for n in range(resolved)]
     made.verbatim = [Item(turns, "answer", f"verbatim{n} {words(40, n)}") for n in range(verbatim)]
     for items in (made.strong, made.notes, made.resolved):
@@ -53,7 +53,7 @@ def laid_out(made: Material, parts: int = 2) -> Block:
     cuts = found.cuts
     counted = [
         (cuts.strong, len(made.strong), r"(\d+) issues, constraints and decisions", [i.text for i in made.strong]),
-        (cuts.notes, len(made.notes), r"(\d+) IMPL and CONTEXT notes", [i.text for i in made.notes]),
+        (cuts.notes, len(made.notes), r"(\d+) IMPL notes", [i.text for i in made.notes]),
         (cuts.resolved, len(made.resolved), r"(\d+) resolved issues", [i.text for i in made.resolved]),
         (cuts.verbatim, len(made.verbatim), r"(\d+) verbatim texts", [i.text for i in made.verbatim]),
         (cuts.folded, len(made.skeletons), r"(\d+) L1 lines", [i.text for i in made.skeletons]),
@@ -184,19 +184,47 @@ def test_from_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
                 "INSERT INTO skeletons(session_id, turn_number, role, summary) VALUES ('s',?,'assistant',?)",
                 (number, f"L1 of {number}"),
             )
-    rows = [("ISSUE", "open one", 0), ("ISSUE", "solved one", 1), ("DECISION", "decided", 0), ("CONTEXT", "known", 0)]
+    rows = [("ISSUE", "open one", 0), ("ISSUE", "solved one", 1), ("DECISION", "decided", 0), ("IMPL", "built", 0)]
     for place, (category, content, resolved) in enumerate(rows):
-        sql = "INSERT INTO judgments(session_id, turn_number, category, content, resolved, content_hash) "
-        sql += "VALUES ('s',1,?,?,?,?)"
+        sql = "INSERT INTO judgments(session_id, turn_number, category, content, resolved, confidence, content_hash) "
+        sql += "VALUES ('s',1,?,?,?,0.9,?)"
         con.execute(sql, (category, content, resolved, str(place)))
     text = "\n".join(block.lay_out(block.gather(con, "s"), "s", "0123abcd").parts)
     assert "- (turn 1) #1 open one" in text
     assert text.count("open one") == 1
     assert "   resolved: solved one" in text
-    assert "1. L1 of 1\n   context: known" in text
+    assert "1. L1 of 1\n   impl: built" in text
     running = text.split("(turn 3)\n")[1].split("\n## ")[0].replace("\n", "")
     assert running.startswith("please 3 yyy")
     assert hook_io.units(running) <= block.REQUEST_LIMIT
     assert "[turn 2, answer] answer\n2" in text
     assert memory_read.turns(con, "s")[2].state == "open"
+    con.close()
+
+
+def test_only_what_rules_may_inject_reaches_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the block and in the note for the summariser: no CONTEXT, nothing below the limit, nothing without a number."""
+    monkeypatch.setenv("THROUGHLINE_HOME", str(tmp_path))
+    con = memory_db.connect()
+    memory_db.ensure_session(con, "s", "/p")
+    numbering.announce(con, "s", "p1")
+    ingest.put_text(con, "s", 1, "user", 0, "please", 1.0)
+    confidences = (None, classifier.KEPT, classifier.SURE - 0.01, classifier.SURE, 1.0)
+    made = []
+    for number, category in enumerate(classifier.PER_TURN):
+        for place, confidence in enumerate(confidences):
+            for resolved in (0, 1) if category == "ISSUE" else (0,):
+                text = f"said {number} {place} {resolved}."
+                sql = "INSERT INTO judgments(session_id, turn_number, category, content, resolved, confidence, "
+                sql += "content_hash) VALUES ('s',1,?,?,?,?,?)"
+                con.execute(sql, (category, text, resolved, confidence, text))
+                made.append((text, category, confidence, resolved))
+    text = "\n".join(block.lay_out(block.gather(con, "s"), "s", "0123abcd").parts)
+    note = pre_compact._note(con, "s")
+    expected = {said for said, category, sure, _ in made if category != "CONTEXT" and (sure or 0) >= 0.55}
+    assert {said for said, *_ in made if said in text} == expected
+    assert len(expected) == 2 * (len(classifier.PER_TURN) - 1) + 2
+    noted = {said for said, category, _, done in made if category in {"ISSUE", "CONSTRAINT"} and not done}
+    assert {said for said, *_ in made if said in note} == expected & noted
+    assert len(memory_read.judgments(con, "s")) == len(made), "what is not injected is still there to be found"
     con.close()

@@ -221,8 +221,8 @@ def test_the_rest_is_fetched_by_look_up(stage: Stage, monkeypatch: pytest.Monkey
     for number in range(400):
         content = f"decision number {number} " + "x" * 20
         stage.con.execute(
-            "INSERT INTO judgments(session_id, turn_number, category, content, content_hash) "
-            "VALUES ('s',0,'DECISION',?,?)",
+            "INSERT INTO judgments(session_id, turn_number, category, content, confidence, content_hash) "
+            "VALUES ('s',0,'DECISION',?,0.9,?)",
             (content, str(number)),
         )
     stage.compact()

@@ -45,8 +45,8 @@ def con(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Con
             "INSERT INTO skeletons(session_id, turn_number, role, summary) VALUES ('s',?,'assistant','L1')", (number,)
         )
     made.execute(
-        "INSERT INTO judgments(session_id, turn_number, category, content, content_hash) "
-        "VALUES ('s',1,'ISSUE','broken','h')"
+        "INSERT INTO judgments(session_id, turn_number, category, content, confidence, content_hash) "
+        "VALUES ('s',1,'ISSUE','broken',0.9,'h')"
     )
     yield made
     made.close()

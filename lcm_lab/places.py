@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from lcm_lab.errors import LcmLabError
 from lcm_lab.sessions.state import state_dir
 
 HERE: Final = Path(__file__).resolve().parent
@@ -17,10 +18,10 @@ def store_path(given: str | os.PathLike[str] | None = None, env: Mapping[str, st
     """The store to open and what chose it: the argument, ``LCM_LAB_DB``, ``LCM_DATABASE_PATH``, the state folder."""
     env = os.environ if env is None else env
     if given is not None and str(given).strip():
-        return Path(given).expanduser(), "--db"
+        return Path(given), "--db"
     for name in ("LCM_LAB_DB", "LCM_DATABASE_PATH"):
         if env.get(name, "").strip():
-            return Path(env[name].strip()).expanduser(), name
+            return Path(env[name].strip()), name
     by = "OPENCLAW_STATE_DIR" if env.get("OPENCLAW_STATE_DIR", "").strip() else "the default place"
     return state_dir(env) / "lcm.db", by
 
@@ -32,7 +33,11 @@ def demo_store() -> Path:
     from lcm_lab.data import demo_store as builder
 
     # A folder for each version of the text: a newer lcm-lab builds beside what somebody may have worked on.
-    return builder.build(user_cache_path("lcm-lab") / f"demo-{builder.content_version()[:10]}")
+    folder = user_cache_path("lcm-lab") / f"demo-{builder.content_version()[:10]}"
+    try:
+        return builder.build(folder)
+    except OSError as error:
+        raise LcmLabError(f"The demo store cannot be built in {folder}: {error.strerror or error}.") from error
 
 
 def memory_path(given: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> tuple[Path, str]:

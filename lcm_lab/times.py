@@ -5,6 +5,7 @@ offset. A time without a zone is UTC, never local: that is how the plugin reads 
 (``' '`` before ``'T'``), so sorting goes through :func:`parse`. What cannot be read is None, shown as ``unknown``.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
@@ -27,7 +28,7 @@ def parse(text: str | None) -> datetime | None:
     >>> parse("yesterday") is None and parse("") is None and parse(None) is None
     True
     """
-    if not text or not _LOOKS_LIKE_A_TIME.match(text.strip()):
+    if not isinstance(text, str) or not _LOOKS_LIKE_A_TIME.match(text.strip()):
         return None
     try:
         moment = datetime.fromisoformat(text.strip())
@@ -39,7 +40,7 @@ def parse(text: str | None) -> datetime | None:
 def sort_key(text: str | None) -> tuple[bool, float, str]:
     """A key that orders stored times by the moment they name; unreadable ones come last, by their text."""
     moment = parse(text)
-    return (moment is None, moment.timestamp() if moment else 0.0, text or "")
+    return (moment is None, moment.timestamp() if moment else 0.0, str(text or ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +96,10 @@ def zone(name: str | None = None) -> Zone:
 def _machine_zone() -> Zone:
     from tzlocal import get_localzone
 
-    found = get_localzone()
+    try:
+        found = get_localzone()
+    except (LookupError, ValueError, OSError) as error:
+        raise UnknownZone(
+            f"This machine's zone has no name that is known (TZ={os.environ.get('TZ', '')!r}); name one with --tz."
+        ) from error
     return Zone(str(found), found)

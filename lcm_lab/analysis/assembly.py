@@ -54,13 +54,18 @@ def assemble(reader: Reader, conversation_id: int, *, zone: times.Zone, line: Li
     line = line or Line()
     found = _Found.of(reader, conversation_id)
     rows = stored.items(reader, conversation_id)
-    messages = [found.messages.get(row.message_id or -1) if row.item_type == "message" else None for row in rows]
+    messages = [
+        found.messages.get(row.message_id) if row.item_type == "message" and row.message_id is not None else None
+        for row in rows
+    ]
     tail = _tail_start([one.role if one else None for one in messages], line.fresh_tail)
     noisy = _heartbeats(messages)
     order = _Order()
     items = []
     for i, (row, message) in enumerate(zip(rows, messages, strict=True)):
-        summary = found.summaries.get(row.summary_id or "") if row.item_type == "summary" else None
+        summary = (
+            found.summaries.get(row.summary_id) if row.item_type == "summary" and row.summary_id is not None else None
+        )
         if summary is not None:
             item = _summary_item(row, summary, found, zone)
         elif message is not None:

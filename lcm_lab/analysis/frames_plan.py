@@ -105,7 +105,10 @@ class TablePlan:
 
 def ours(name: str, taken: Iterable[str]) -> str:
     """``name`` for something this package adds; with ``lcm_`` in front where the store already uses the name."""
-    return f"lcm_{name}" if name in {one.lower() for one in taken} else name
+    used = {one.lower() for one in taken}
+    while name in used:
+        name = f"lcm_{name}"
+    return name
 
 
 def plan_tables(reader: Reader, *, bodies: bool) -> list[TablePlan]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lcm_lab.cli.options import ALL, Settings, command, conversation, cursor, page_size
+from lcm_lab.cli.options import ALL, ROW_ID, Settings, command, conversation, cursor, page_size
 
 
 @command("info")
@@ -47,11 +47,11 @@ def conversations(settings: Settings, limit: int, cursor: str | None) -> None:
 
 
 @command("show")
-@click.argument("conversation_id", metavar="[CONV]", type=int, required=False)
+@click.argument("conversation_id", metavar="[CONV]", type=ROW_ID, required=False)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=200, show_default=True, help="Messages on a page.")
-@click.option("--before", type=int, help="The page before this seq (of a file: line).")
-@click.option("--after", type=int, help="The page after this seq (of a file: line).")
-@click.option("--cursor", metavar="NEXT", type=int, help="As --before: the 'next' of a JSON page.")
+@click.option("--before", type=ROW_ID, help="The page before this seq (of a file: line).")
+@click.option("--after", type=ROW_ID, help="The page after this seq (of a file: line).")
+@click.option("--cursor", metavar="NEXT", type=ROW_ID, help="As --before: the 'next' of a JSON page.")
 @click.option("--session", "file", type=click.Path(path_type=Path), help="Read this session file instead.")
 def show(
     settings: Settings,
@@ -106,7 +106,7 @@ def briefs(settings: Settings, conversation_id: int) -> None:
 
 @command("search")
 @click.argument("text")
-@click.option("--conversation", "conversation_id", metavar="CONV", type=int, help="Only in this conversation.")
+@click.option("--conversation", "conversation_id", metavar="CONV", type=ROW_ID, help="Only in this conversation.")
 @click.option("--scan", is_flag=True, help="Look through every text for exactly these characters; slower.")
 @page_size
 @cursor

@@ -54,6 +54,7 @@ for _command in COMMANDS:
 def run() -> None:
     """Entry point: run the command line, turn our errors into one sentence and their exit code."""
     from lcm_lab.errors import LcmLabError
+    from lcm_lab.plain import safe
 
     # Stored text holds every script; a terminal's code page must not stop it (B80).
     for stream in (sys.stdout, sys.stderr):
@@ -69,7 +70,7 @@ def run() -> None:
         error.show()
         sys.exit(error.exit_code)
     except LcmLabError as error:
-        click.echo(f"lcm-lab: {error}", err=True)
+        click.echo(f"lcm-lab: {safe(str(error))}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         _close_quietly()

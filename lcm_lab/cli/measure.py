@@ -1,5 +1,6 @@
 """Commands that measure and check."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ def _tokens(_ctx: click.Context, _parameter: click.Parameter, value: str | None)
         return None
     factor = {"k": 1_000, "m": 1_000_000}.get(text[-1], 1)
     digits = text[:-1] if factor > 1 else text
-    if not digits.isdigit():
+    if not re.fullmatch("[0-9]{1,15}", digits):
         raise click.BadParameter(f"{value!r} is no number of tokens; write 128000, 128k or 1M, or 0 for none.")
     return int(digits) * factor or None
 

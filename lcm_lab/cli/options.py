@@ -164,8 +164,11 @@ ALL: Final = 2**31
 """More rows than any list has: what ``--limit 0`` means."""
 
 page_size = click.option(
-    "--limit", type=click.IntRange(0), default=50, show_default=True, help="Rows on a page; 0: all."
+    "--limit", type=click.IntRange(0, ALL), default=50, show_default=True, help="Rows on a page; 0: all."
 )
 cursor = click.option("--cursor", metavar="NEXT", help="Start where the page before ended: its 'next'.")
-conversation = click.argument("conversation_id", metavar="CONV", type=int)
-maybe_conversation = click.argument("conversation_id", metavar="[CONV]", type=int, required=False)
+ROW_ID: Final = click.IntRange(-(2**63), 2**63 - 1)
+"""What SQLite can hold as a number of a row."""
+
+conversation = click.argument("conversation_id", metavar="CONV", type=ROW_ID)
+maybe_conversation = click.argument("conversation_id", metavar="[CONV]", type=ROW_ID, required=False)

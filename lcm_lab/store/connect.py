@@ -1,7 +1,7 @@
 """Open a store for reading, leave no trace, and see one consistent state.
 
-The invariant: a look at a store creates no file, changes no mode, drops no lock of this process, and is over when the
-call returns. Checked by ``tests/store/test_connect.py`` against real writers.
+The invariant: a look at a store that is whole creates no file, changes no mode, drops no lock of this process, and is
+over when the call returns. Checked by ``tests/store/test_connect.py`` against real writers.
 
 - Only the standard library's ``sqlite3`` opens the store. The journal mode is read from bytes 18 and 19 through one
   descriptor per file that is never closed, because closing any descriptor of a file drops all POSIX locks this process
@@ -9,6 +9,8 @@ call returns. Checked by ``tests/store/test_connect.py`` against real writers.
 - A store in DELETE mode, and a WAL store with a ``-wal`` beside it, is opened with ``mode=ro``.
 - A WAL store without a ``-wal`` has no writer. Opened with ``mode=ro`` it would get side files, so it is opened
   ``immutable`` for this one call; if the file changed meanwhile, the call is made again, live.
+- One exception: a ``-wal`` that was copied without its ``-shm`` (or a crash left it so) is read live, and SQLite makes
+  the ``-shm`` beside it; nobody could remove that safely.
 - Each call is one read transaction and one connection; nothing stays open between calls, so a writer's checkpoint is
   never held up by an idle notebook.
 """
@@ -69,6 +71,7 @@ class Reader:
         self.schema = schema
         self.live = live
         self.notes: list[Note] = []
+        self._noted: set[Note] = set()
         connection.text_factory = self._decode
 
     def rows(self, sql: str, parameters: tuple[Any, ...] | dict[str, Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -97,7 +100,8 @@ class Reader:
     def note(self, table: str, row: object, column: str, problem: str) -> None:
         """Remember a value that is not what its column promises; the same one is remembered once."""
         found = Note(table, str(row), column, problem)
-        if found not in self.notes:
+        if found not in self._noted:
+            self._noted.add(found)
             self.notes.append(found)
 
     def _decode(self, raw: bytes) -> str:
@@ -112,8 +116,12 @@ class StoreFile:
     """An LCM store at a path. Making one opens nothing; each :meth:`read` is a look of its own."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.given = Path(path).expanduser()
-        self.path = self.given.resolve()
+        try:
+            self.given = Path(path).expanduser()
+            self.path = self.given.resolve()
+        except (RuntimeError, ValueError, OSError) as error:
+            # No such user behind a ~, a circle of links, a NUL in the name.
+            raise StoreMissing(f"{str(path)!r} leads nowhere: {error}.") from error
         self.wal = self.path.with_name(self.path.name + "-wal")
         self.journal = self.path.with_name(self.path.name + "-journal")
         self._schema: tuple[object, Schema] | None = None
@@ -187,6 +195,8 @@ class StoreFile:
             raise StoreError(f"{self.given} cannot be read: permission denied.") from None
         except FileNotFoundError:
             raise StoreMissing(self._missing_text()) from None
+        except OSError as error:
+            raise StoreError(f"{self.given} cannot be read: {error.strerror or error}.") from error
 
     def _look(self, look: Callable[[Reader], T], *, immutable: bool) -> T:
         uri = self.path.as_uri() + ("?mode=ro&immutable=1" if immutable else "?mode=ro")
@@ -204,6 +214,9 @@ class StoreFile:
             return look(Reader(connection, found, live=not immutable))
         except sqlite3.Error as error:
             raise self._explain(error) from error
+        except UnicodeDecodeError as error:
+            # A message of SQLite itself that quotes damaged bytes of the file.
+            raise StoreDamaged(f"{self.given} is damaged: its own table of contents cannot be read.") from error
         finally:
             if connection is not None:
                 # A cursor that somebody still holds would keep a closed connection, and its read lock, alive.

@@ -128,7 +128,8 @@ def sources_of_context(reader: Reader, conversation_id: int) -> dict[str, list[s
         WHERE c.conversation_id = ? AND c.item_type = 'summary' ORDER BY e.summary_id, e.ordinal"""
     found: dict[str, list[str]] = {}
     for derived, source, _ in reader.rows(sql, (conversation_id,)):
-        found.setdefault(derived, []).append(source)
+        if source is not None:
+            found.setdefault(derived, []).append(str(source))
     return found
 
 

@@ -12,6 +12,7 @@ from lcm_lab import times
 from lcm_lab.store import measure
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.rows import Conversation, depth_number, load
+from lcm_lab.store.schema import quote
 from lcm_lab.store.text import octets
 
 OUTLIER: Final = 10
@@ -140,7 +141,7 @@ def counts(reader: Reader, ids: list[int]) -> dict[int, tuple[int, int]]:
 def store_totals(reader: Reader) -> StoreTotals:
     """The whole store in numbers, from one pass over its messages."""
     counts = {
-        table: reader.value(f'SELECT count(*) FROM "{table}"') for table in reader.schema.tables if _counted(table)
+        table: reader.value(f"SELECT count(*) FROM {quote(table)}") for table in reader.schema.tables if _counted(table)
     }
     columns = f"{_message_columns(reader)}, sum({octets('t.content')})"
     _, tokens, estimated, size = reader.all(f"SELECT {columns} FROM messages t")[0]
@@ -149,7 +150,7 @@ def store_totals(reader: Reader) -> StoreTotals:
     summary_tokens = 0
     columns = f"{depth_number(reader, 't')}, count(*), sum({measure.summary_tokens('t')})"
     for depth, nodes, node_tokens in reader.rows(f"SELECT {columns} FROM summaries t GROUP BY 1"):
-        depths[depth] = nodes
+        depths[depth] = depths.get(depth, 0) + nodes
         summary_tokens += node_tokens or 0
     active = sum(one.state == "active" for one in load(reader, Conversation, ""))
     return StoreTotals(

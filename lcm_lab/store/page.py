@@ -1,5 +1,6 @@
 """A page of a long list, and where the next one starts."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -29,7 +30,7 @@ def slice_page(rows: Sequence[T], *, limit: int, cursor: str | None) -> Page[T]:
     Raises:
         UsageError: the cursor is no position.
     """
-    if cursor is not None and not cursor.isdigit():
+    if cursor is not None and not re.fullmatch("[0-9]{1,18}", cursor):
         raise UsageError(f"{cursor!r} is not a cursor of this list; take the 'next' of the page before.")
     start = int(cursor or 0)
     end = len(rows) if limit <= 0 else start + limit

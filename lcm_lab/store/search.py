@@ -19,13 +19,14 @@ from lcm_lab.store.rows import kind_label, read_depth
 from lcm_lab.store.schema import FULL_TEXT_TABLES
 from lcm_lab.store.text import PAYLOADS, parts_text, preview
 
-INDEX: Final = "full-text index (words, any inflection)"
+INDEX: Final = "full-text index (words in any inflection; --scan also finds parts of words and tool payloads)"
 SCAN: Final = "literal scan (any part of a word, ASCII case ignored)"
 _SCRIPT_WITHOUT_SPACES: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 _WORD: Final = re.compile(r"\w")
 _CONTEXT: Final = 60
+_LONGEST: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,16 @@ def search(
     """Where ``text`` occurs. ``cursor`` is the ``next`` of the page before; ``scan`` leaves the index aside.
 
     An empty or blank text gives no hits.
+
+    Raises:
+        UsageError: the text is longer than 10,000 characters (SQLite matches no longer pattern), or no such cursor.
     """
     if not text.strip():
         return Hits((), None, {})
+    if len(text) > _LONGEST:
+        raise UsageError(f"A text of {len(text):,} characters cannot be searched for; give at most {_LONGEST:,}.")
+    # A lone surrogate (a byte of the command line that is no UTF-8) cannot be handed to SQLite.
+    text = text.encode("utf-8", "replace").decode()
     place, bound = _parse_cursor(cursor)
     found: list[tuple[int, Hit]] = []
     modes: dict[str, str] = {}
@@ -104,7 +112,7 @@ def _parse_cursor(cursor: str | None) -> tuple[str, int | None]:
     if not cursor:
         return "summaries", None
     place, _, bound = cursor.partition(":")
-    if place not in ("summaries", "index", "scan") or not bound.lstrip("-").isdigit():
+    if place not in ("summaries", "index", "scan") or not re.fullmatch("-?[0-9]{1,19}", bound):
         raise UsageError(f"{cursor!r} is not a cursor of a search; take the 'next' of the page before.")
     return place, int(bound)
 

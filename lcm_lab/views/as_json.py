@@ -14,6 +14,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
+from lcm_lab.views.table import from_pandas
+
 
 def text(result: Any) -> str:
     """A result as one JSON document."""
@@ -39,6 +41,7 @@ def _shapes_of(module: str) -> "dict[str, Callable[[Any], dict[str, Any]]]":
 
 def plain(value: Any) -> Any:
     """Any value of ours as what JSON can hold; lone surrogates become U+FFFD so that the document is valid UTF-8."""
+    value = from_pandas(value) if type(value).__module__.split(".")[0] in ("numpy", "pandas") else value
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
@@ -57,7 +60,7 @@ def plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Path | Enum):
         return str(value)
-    return plain(value.item()) if hasattr(value, "item") else str(value)
+    return str(value)
 
 
 def _info(result: Any) -> dict[str, Any]:

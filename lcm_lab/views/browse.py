@@ -3,13 +3,14 @@
 from typing import Final
 
 from lcm_lab import tokens
+from lcm_lab.analysis.wording import counted
 from lcm_lab.results import AgentList, Briefs, Files, Info, SessionList, SummaryView
 from lcm_lab.store.overview import ConversationTotals
 from lcm_lab.store.page import Page
 from lcm_lab.store.rows import kind_label
 from lcm_lab.store.text import preview
 from lcm_lab.times import Zone
-from lcm_lab.views.table import DASH, Column, Table, counted, make, size
+from lcm_lab.views.table import DASH, Column, Table, make, size
 
 RULE: Final = f"Tokens: {tokens.STORED_OR_PLUGIN}."
 

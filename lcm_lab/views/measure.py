@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Final
 
 from lcm_lab.analysis.budget import LEAVES_OUT, Budget
 from lcm_lab.analysis.context import Context, ContextPage
-from lcm_lab.analysis.wording import some
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.results import Duplicates, Largest, StoreBudget
 from lcm_lab.store.rows import kind_label
 from lcm_lab.times import Zone
 from lcm_lab.views.browse import RULE
-from lcm_lab.views.table import DASH, Column, Table, counted, make, share, size
+from lcm_lab.views.table import DASH, Column, Table, make, share, size
 
 _SHOWN: Final = 500
 """Items of a context that a table shows at once."""

@@ -74,6 +74,18 @@ def frame(columns: list[str], rows: Sequence[tuple[object, ...]], *, notes: Iter
     return make("", heads or columns, zip(*shown, strict=True), notes=notes)
 
 
+def from_pandas(value: object) -> object:
+    """A value of a frame as Python's own: nothing for NULL in any of pandas' forms, lists for arrays."""
+    # pandas' NA refuses to be compared, so it is known by its name.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [from_pandas(one) for one in value]
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  (NaN)
+
+
 def cell(value: object) -> str:
     """A value as text: whole numbers with thousands commas, nothing as a dash."""
     if value is None:
@@ -99,22 +111,15 @@ def size(count: int | None) -> str:
     return f"{count:,} B" if unit == "B" else f"{amount:,.1f} {unit}"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: ``1 message``, ``2 messages``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def share(part: int, whole: int) -> str:
     """A part of a whole in percent; a dash where there is no whole."""
     return f"{100 * part / whole:.1f} %" if whole else DASH
 
 
 def _from_frame(value: object) -> object:
-    # pandas' NA refuses to be compared, so it is known by its name.
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # noqa: PLR0124  (NaN)
+    value = from_pandas(value)
+    if value is None:
         return None
-    if hasattr(value, "item"):
-        value = value.item()
     if isinstance(value, int | float | bool) or hasattr(value, "isoformat"):
         return value
     text = " ".join(str(value).split())

@@ -1,12 +1,13 @@
 """Tables for texts: messages of a conversation, lines of a session file, hits of a search."""
 
+from lcm_lab.analysis.wording import counted
 from lcm_lab.sessions.jsonl import EntryPage
 from lcm_lab.store.messages import Window
 from lcm_lab.store.search import Hits
 from lcm_lab.store.text import preview
 from lcm_lab.times import Zone
 from lcm_lab.views.browse import RULE, more
-from lcm_lab.views.table import Column, Table, counted, make
+from lcm_lab.views.table import Column, Table, make
 
 
 def window(result: Window, zone: Zone) -> list[Table]:

@@ -50,7 +50,6 @@ _GROUPS: Final = {
     "heartbeat": "#DDBFA9",
     "XML wrapper": "#DCD3E0",
 }
-# What changes the direction or the shape of the text around it, or is no character at all.
 
 
 def depth_colour(depth: int) -> str:

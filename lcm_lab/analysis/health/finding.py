@@ -95,7 +95,7 @@ class Collector:
 
     def __init__(self) -> None:
         self.quoted: list[Quoted] = []
-        self.skipped: list[Skipped] = []
+        self._skipped: dict[Skipped, None] = {}
         self._findings: list[Finding] = []
         self._seen: set[tuple[str, tuple[str, ...]]] = set()
         self._per_code: Counter[str] = Counter()
@@ -117,13 +117,12 @@ class Collector:
     def skip(self, rule: str, conversation_id: int | None, reason: str) -> None:
         """Note that a rule did not run (in this conversation)."""
         entry = Skipped(rule, conversation_id, reason)
-        if entry not in self.skipped:
-            self.skipped.append(entry)
+        self._skipped[entry] = None
 
     def report(self, store: str, conversation_id: int | None) -> Report:
         """All that was found, the worst first."""
         ranked = sorted([*self._findings, *self._folded()], key=_rank)
-        return Report(store, conversation_id, tuple(ranked), tuple(self.quoted), tuple(self.skipped))
+        return Report(store, conversation_id, tuple(ranked), tuple(self.quoted), tuple(self._skipped))
 
     def _folded(self) -> Iterator[Finding]:
         for one, ids in self._rest.values():
@@ -131,7 +130,8 @@ class Collector:
             yield Finding(one.code, one.severity, one.table, tuple(ids), one.conversation_id, text, one.advice)
 
 
-def _rank(one: Finding) -> tuple[int, str, int, int, str]:
-    conversation = -1 if one.conversation_id is None else one.conversation_id
-    first = one.ids[0] if one.ids else ""
-    return (SEVERITIES.index(one.severity), one.code, conversation, len(first), first)
+def _rank(one: Finding) -> tuple[int, str, int, str, int, str]:
+    # By length before text, so that 9 comes before 10; a damaged row may name its conversation by any value.
+    conversation = "" if one.conversation_id is None else str(one.conversation_id)
+    first = str(one.ids[0]) if one.ids else ""
+    return (SEVERITIES.index(one.severity), one.code, len(conversation), conversation, len(first), first)

@@ -102,7 +102,8 @@ def cycles(facts: Facts) -> Iterator[Finding]:
 
 def circles(edges: Iterable[EdgeFact], conversation_id: int | None) -> Iterator[Finding]:
     """L4 for any edges."""
-    pairs = [(edge.derived, edge.source) for edge in edges]
+    # An end that is NULL is no summary: L3 reports its edge.
+    pairs = [(edge.derived, edge.source) for edge in edges if edge.derived is not None and edge.source is not None]
     if not pairs:
         return
     import networkx as nx

@@ -44,11 +44,11 @@ def memory_path(given: str | os.PathLike[str] | None = None, env: Mapping[str, s
     """The session memory to open and what chose it: the argument (folder or file), ``THROUGHLINE_HOME``, or neither."""
     env = os.environ if env is None else env
     if given is not None and str(given).strip():
-        path, by = Path(given).expanduser(), "--db"
+        path, by = expanded(given), "--db"
     elif env.get("THROUGHLINE_HOME", "").strip():
-        path, by = Path(env["THROUGHLINE_HOME"].strip()).expanduser(), "THROUGHLINE_HOME"
+        path, by = expanded(env["THROUGHLINE_HOME"].strip()), "THROUGHLINE_HOME"
     else:
-        path, by = Path("~/.throughline").expanduser(), "the default place"
+        path, by = expanded("~/.throughline"), "the default place"
     is_file = path.is_file() or (path.suffix == ".db" and not path.is_dir())
     return (path if is_file else path / MEMORY_FILE), by
 
@@ -59,7 +59,23 @@ def demo_memory() -> Path:
 
     from lcm_lab.data import memory_demo as builder
 
-    return builder.build(user_cache_path("lcm-lab") / f"demo-memory-{builder.content_version()[:10]}")
+    folder = user_cache_path("lcm-lab") / f"demo-memory-{builder.content_version()[:10]}"
+    try:
+        return builder.build(folder)
+    except OSError as error:
+        raise LcmLabError(f"The demo memory cannot be built in {folder}: {error.strerror or error}.") from error
+
+
+def expanded(given: str | os.PathLike[str]) -> Path:
+    """A path with ``~`` as the folder it stands for.
+
+    Raises:
+        LcmLabError: ``~`` names nobody of this machine.
+    """
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:
+        raise LcmLabError(f"{os.fspath(given)}: there is no such home folder on this machine.") from None
 
 
 def is_checkout() -> bool:

@@ -200,7 +200,7 @@ class Memory:
         from lcm_lab.memory.export import export
 
         named = None if session is None else self._look(lambda con: look.resolve(con, session).session_id)
-        return export(self.frames, Path(folder), session_id=named, bodies=bodies, overwrite=overwrite)
+        return export(self.frames, places.expanded(folder), session_id=named, bodies=bodies, overwrite=overwrite)
 
     def import_transcripts(
         self,
@@ -214,7 +214,7 @@ class Memory:
         from lcm_lab.memory import keeping
 
         self._may_change()
-        files = keeping.transcripts([Path(one).expanduser() for one in paths], this_host().config)
+        files = keeping.transcripts([places.expanded(one) for one in paths], this_host().config)
         return keeping.import_files(self.file.path, files, dry_run=dry_run, progress=progress)
 
     def forget(self, session: str) -> "Forgotten":

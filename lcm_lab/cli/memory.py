@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lcm_lab.cli.options import Settings, command, cursor, group, page_size, progress
+from lcm_lab.cli.options import ALL, Settings, command, cursor, group, page_size, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def show(settings: Settings, turn: int | None, session: str | None, **instead: b
 @command("search")
 @click.argument("words", nargs=-1, required=True)
 @session_option
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Details shown at most.")
+@click.option("--limit", type=click.IntRange(1, ALL), default=50, show_default=True, help="Details shown at most.")
 def search(settings: Settings, words: tuple[str, ...], session: str | None, limit: int) -> None:
     """Calls and texts that hold all the WORDS, in every session; words in quotes stay together."""
     text = " ".join(f'"{word}"' if " " in word and '"' not in word else word for word in words)

@@ -151,7 +151,7 @@ def test_what_cannot_be_done_is_one_sentence(run: Run, tmp_path: Path) -> None:
         ("memory", "forget", "x", "--yes"),
         ("memory", "import", str(tmp_path / "absent")),
     ):
-        done = run(*arguments)
+        done = run("memory", *arguments)
         assert done.returncode == 3
         assert done.stderr.startswith("lcm-lab: ")
         assert done.stderr.count("\n") == 1
@@ -162,3 +162,19 @@ def test_what_cannot_be_done_is_one_sentence(run: Run, tmp_path: Path) -> None:
 def test_the_demo_memory_comes_with_the_command(run: Run) -> None:
     assert answer(run("--demo", "memory", "sessions", "--json"))["total"] == 2
     assert run("--demo", "memory", "forget", MAIN, "--yes").returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--db", "~nobody-of-this-name/x", "stats"), "~nobody-of-this-name/x"),
+        (("--demo", "export", "--to", "~nobody-of-this-name/x"), "~nobody-of-this-name/x"),
+        (("--demo", "search", "job", "--limit", "9" * 20), "9" * 20),
+        (("--demo", "sessions", "--cursor", "\u00b2"), "\u00b2"),
+    ],
+)
+def test_odd_arguments_end_in_a_sentence(run: Run, arguments: tuple[str, ...], named: str) -> None:
+    done = run("memory", *arguments)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr, done.stderr
+    assert named in done.stderr

@@ -20,7 +20,11 @@ from typing import Final, Literal
 Kind = Literal["same-time", "run", "possible"]
 
 _SHORTEST_RUN: Final = 3
-_HINTS: Final = ("REDACTED", "redacted", "MASKED", "masked", "***", "••")
+_FIRST: Final = "[<*•…"
+_HINTS: Final = (
+    *("[REDACTED", "[redacted", "[MASKED", "[masked", "[removed", "[hidden"),
+    *("<redacted>", "***", "•••", "……"),
+)
 _REDACTED: Final = re.compile(
     r"\[(?:REDACTED|redacted|MASKED|masked|removed|hidden)[^\]\n]{0,40}\]|<redacted>|\*{3,}|•{3,}|…{2,}"
 )
@@ -66,10 +70,12 @@ class Duplicate:
 def has_redaction(text: str) -> bool:
     """Whether a key in ``text`` was blacked out.
 
-    >>> has_redaction("export KEY=[REDACTED]"), has_redaction("export KEY=sk-abcdef1234567890")
-    (True, False)
+    >>> has_redaction("export KEY=[REDACTED]"), has_redaction("export KEY=[removed]"), has_redaction("KEY=sk-abcdef12")
+    (True, True, False)
     """
-    return any(hint in text for hint in _HINTS) and _REDACTED.search(text) is not None
+    # Looking for one character is many times faster than for a word, and a word than for a pattern.
+    likely = any(first in text for first in _FIRST) and any(hint in text for hint in _HINTS)
+    return likely and _REDACTED.search(text) is not None
 
 
 def mask(text: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
 from lcm_lab.analysis import graphs
@@ -104,7 +105,7 @@ def circles(edges: Iterable[EdgeFact], conversation_id: int | None) -> Iterator[
     """L4 for any edges."""
     # An end that is NULL is no summary: L3 reports its edge.
     pairs = [(edge.derived, edge.source) for edge in edges if edge.derived is not None and edge.source is not None]
-    if not pairs:
+    if not _circular(pairs):
         return
     import networkx as nx
 
@@ -116,6 +117,18 @@ def circles(edges: Iterable[EdgeFact], conversation_id: int | None) -> Iterator[
             text = f"{counted(len(ids), 'summary', 'summaries')} made from each other in a circle: {some(ids)}"
             advice = "Remove one edge of the circle before any rewrite; lcm-tui does not end on it."
             yield Finding("L4-cycle", "error", "summaries", tuple(ids), conversation_id, text, advice)
+
+
+def _circular(pairs: Iterable[tuple[str, str]]) -> bool:
+    # Asked first, since most stores have no circle and networkx takes a tenth of a second to import.
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for derived, source in pairs:
+        order.add(derived, source)
+    try:
+        order.prepare()
+    except CycleError:
+        return True
+    return False
 
 
 def numbering(facts: Facts) -> Iterator[Finding]:

@@ -151,7 +151,7 @@ def test_what_cannot_be_done_is_one_sentence(run: Run, tmp_path: Path) -> None:
         ("memory", "forget", "x", "--yes"),
         ("memory", "import", str(tmp_path / "absent")),
     ):
-        done = run("memory", *arguments)
+        done = run(*arguments)
         assert done.returncode == 3
         assert done.stderr.startswith("lcm-lab: ")
         assert done.stderr.count("\n") == 1

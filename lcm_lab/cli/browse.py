@@ -69,9 +69,9 @@ def show(
     if before is not None and after is not None:
         raise click.UsageError("Give --before or --after, not both.")
     if file is not None:
-        from lcm_lab import roster
+        from lcm_lab import places, roster
 
-        settings.show(roster.session_page(file.expanduser(), before=before, after=after, size=limit))
+        settings.show(roster.session_page(places.expanded(file), before=before, after=after, size=limit))
         return
     assert conversation_id is not None  # noqa: S101  (one of the two is there)
     settings.show(settings.open().messages(conversation_id, size=limit, before=before, after=after))

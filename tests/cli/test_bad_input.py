@@ -61,6 +61,11 @@ def test_a_path_that_leads_nowhere_is_named(tmp_path: Path) -> None:
         assert path.rpartition("/")[2] in refused("info", "--db", path)[1]
 
 
+def test_a_user_that_is_none_is_named(base_store: Path) -> None:
+    for arguments in (("show", "--session", "~nobody-here/a.jsonl"), ("export", "--to", "~nobody-here/out")):
+        assert "nobody-here" in refused(*arguments, "--db", str(base_store))[1]
+
+
 def test_what_an_error_quotes_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in refused("info", "--db", str(tmp_path / "a\x1b[31m.db"))[1]
 

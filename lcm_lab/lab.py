@@ -309,7 +309,7 @@ class Lab:
 
         if conversation_id is not None:
             self.conversation(conversation_id)
-        return export(self.frames, Path(folder), conversation_id=conversation_id, **options)
+        return export(self.frames, places.expanded(folder), conversation_id=conversation_id, **options)
 
     def _on(self, conversation_id: int | None, look: Callable[[Reader], T]) -> T:
         """``look`` at the store, after making sure that the conversation is there (None: the whole store)."""

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lcm_lab import places, tokens
+from lcm_lab import tokens
 from lcm_lab.analysis.frames import Frames, Snapshot, take_snapshot
 from lcm_lab.errors import LcmLabError, NotFound, Refused, UsageError
 from lcm_lab.store.page import Progress
@@ -98,7 +98,7 @@ def export(
     wrong = [one for one in formats if one not in FORMATS]
     if wrong or not formats:
         raise UsageError(f"Formats are {' and '.join(FORMATS)}, not {', '.join(wrong) or 'none'}.")
-    target = places.expanded(folder).resolve()
+    target = Path(folder).expanduser().resolve()
     earlier = prepare_folder(target, overwrite=overwrite)
     shown = zone or frames.zone
     snapshot = take_snapshot(frames.store, shown, bodies=bodies, folder=target)

@@ -6,24 +6,11 @@ import json
 import sqlite3
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lcm_lab.hooks import calls, memory_db, memory_read, spool, token_estimator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def con(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
-    """An empty memory with one session."""
-    monkeypatch.setenv("THROUGHLINE_HOME", str(tmp_path / "memory"))
-    made = memory_db.connect()
-    memory_db.ensure_session(made, "s", "/project")
-    yield made
-    made.close()
 
 
 def put(con: sqlite3.Connection, source: str, output: str | None, **more: Any) -> None:

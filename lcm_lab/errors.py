@@ -7,7 +7,14 @@
     │   └── UnknownZone          2   a time zone name nobody knows
     ├── NotFound                 3   no such conversation, summary, agent or file
     ├── Refused                  3   it could be done, but would take something of yours with it
+    │   └── StalePlan            3   the store no longer reads as the plan saw it
     ├── QueryError               3   an SQL query that does not run, or may not
+    ├── PromptError              3   a prompt template that cannot be used; names file and line
+    ├── ModelError               3   the language model gave nothing that can be used
+    │   ├── NoCredentials        3   no key was found, or one that cannot be used here
+    │   ├── ModelRefused         3   the provider will refuse every request: key, model, address
+    │   ├── ModelBusy            3   rate limit, overload, timeout or connection, after all retries
+    │   └── BadReply             3   an answer came, and it is no summary: empty, HTML, only reasoning
     └── StoreError               3   the store cannot be opened or read
         ├── StoreMissing         3   there is no file at that path
         ├── NotAStore            3   there is a file, and it is something else
@@ -44,6 +51,40 @@ class NotFound(LcmLabError):
 
 class Refused(LcmLabError):
     """It could be done, but something of the user's is in the way."""
+
+
+class StalePlan(Refused):
+    """What a plan rests on has changed since it was made; make it again."""
+
+
+class PromptError(LcmLabError):
+    """A prompt template that cannot be parsed or filled; the message names file and line."""
+
+
+class ModelError(LcmLabError):
+    """The language model gave nothing that can be used. ``fatal``: no other request would do better."""
+
+    fatal: ClassVar[bool] = False
+
+
+class NoCredentials(ModelError):
+    """No key for the provider, or a kind of key that its address does not take."""
+
+    fatal: ClassVar[bool] = True
+
+
+class ModelRefused(ModelError):
+    """The provider refuses: wrong key, unknown or retired model, wrong address."""
+
+    fatal: ClassVar[bool] = True
+
+
+class ModelBusy(ModelError):
+    """Rate limit, overload, timeout or a broken connection, still there after all retries."""
+
+
+class BadReply(ModelError):
+    """An answer that is no summary: empty, only reasoning, HTML instead of JSON."""
 
 
 class QueryError(LcmLabError):

@@ -18,7 +18,7 @@ MODULES = sorted(
 )
 LAYERS = (
     {"errors", "plain", "times", "tokens"},
-    {"store", "sessions"},
+    {"store", "sessions", "summarizer"},
     {"analysis", "memory"},
     {"repairs"},
     {"results"},

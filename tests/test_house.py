@@ -32,7 +32,7 @@ CROSSINGS = {
     ("lab", "views"): "the Lab registers the notebook display when IPython runs, inside a function",
     ("recall", "views"): "as the Lab",
 }
-SQL_HOMES = ("store/", "memory/", "repairs/apply.py", "analysis/frames", "analysis/export", "sessions/host_db.py")
+SQL_HOMES = ("store/", "memory/", "repairs/apply", "analysis/frames", "analysis/export", "sessions/host_db.py")
 SQL = re.compile(r"\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|PRAGMA\s+\w)", re.DOTALL)
 MAX_MODULE_LINES, MAX_FUNCTION_LINES = 350, 60
 LONG: dict[str, str] = {}

@@ -32,7 +32,8 @@ class _OwnSchema(Schema):
 class MemoryFile(StoreFile):
     """A session memory at a path."""
 
-    def _find_schema(self, connection: sqlite3.Connection) -> Schema:
+    def schema_of(self, connection: sqlite3.Connection) -> Schema:
+        """A memory has one schema; that it is ours, and not newer than we know."""
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not names >= _TABLES:
@@ -50,8 +51,9 @@ class MemoryFile(StoreFile):
             "makes one of the sessions you have, and 'lcm-lab memory --demo stats' shows a made-up one."
         )
 
-    def _explain(self, error: sqlite3.Error) -> StoreError:
-        found = super()._explain(error)
+    def explain(self, error: sqlite3.Error) -> StoreError:
+        """As of any store; a damaged memory may be put aside, a store may not."""
+        found = super().explain(error)
         if isinstance(found, StoreDamaged):
             return StoreDamaged(f"{self.given} is damaged: {error}. Put it aside; the next event makes an empty one.")
         return found

@@ -207,13 +207,13 @@ class StoreFile:
             connection.execute("PRAGMA temp_store=MEMORY")
             connection.create_function("lcm_tokens", 1, _tokens, deterministic=True)
             connection.execute("BEGIN")
-            found = self._find_schema(connection)
+            found = self.schema_of(connection)
             for statement in found.stand_ins():
                 connection.execute(statement)
             connection.execute("PRAGMA query_only=ON")
             return look(Reader(connection, found, live=not immutable))
         except sqlite3.Error as error:
-            raise self._explain(error) from error
+            raise self.explain(error) from error
         except UnicodeDecodeError as error:
             # A message of SQLite itself that quotes damaged bytes of the file.
             raise StoreDamaged(f"{self.given} is damaged: its own table of contents cannot be read.") from error
@@ -223,7 +223,8 @@ class StoreFile:
                 connection.rollback()
                 connection.close()
 
-    def _find_schema(self, connection: sqlite3.Connection) -> Schema:
+    def schema_of(self, connection: sqlite3.Connection) -> Schema:
+        """What the store consists of, found once for each state of its schema."""
         cookie = connection.execute("PRAGMA schema_version").fetchone()[0]
         key = (cookie, self.path.stat().st_ino)
         if self._schema is None or self._schema[0] != key:
@@ -242,7 +243,8 @@ class StoreFile:
             )
         return found
 
-    def _explain(self, error: sqlite3.Error) -> StoreError:
+    def explain(self, error: sqlite3.Error) -> StoreError:
+        """Our error for one of SQLite, with what to do next."""
         name = getattr(error, "sqlite_errorname", "") or ""
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return StoreBusy(f"{self.given} was locked by another program for {BUSY_SECONDS:.0f} s; try again.")

@@ -1,0 +1,79 @@
+"""When a backup is made before a write, and putting one back.
+
+One rule for every operation: before the first write of a batch, or of a single repair unless the newest backup is
+still of this state but for our own journalled repairs. Nothing is written, no backup is made. Copies and their limits
+are :mod:`lcm_lab.store.copies`. Checked by ``tests/repairs/test_backups.py``.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lcm_lab.errors import UsageError
+from lcm_lab.repairs import journal
+from lcm_lab.store import copies
+from lcm_lab.store.connect import StoreFile
+
+POLICIES: Final = ("auto", "always", "never")
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A backup that took the place of a store, and the backup that was made of the state before."""
+
+    backup: str
+    saved: str
+    size_bytes: int
+
+
+class Session:
+    """One batch, one review or one repair: it makes at most one backup, and that before its first write.
+
+    ``settled`` is set once it is known how repairs ended whose process was killed.
+    """
+
+    def __init__(self, store: StoreFile, policy: str = "auto") -> None:
+        if policy not in POLICIES:
+            raise UsageError(f"A backup is made {', '.join(POLICIES)}; {policy!r} is none of them.")
+        self._store = store
+        self._policy = policy
+        self._saved: Path | None = None
+        self.settled = False
+
+    @property
+    def saved(self) -> Path | None:
+        """The backup, once it was made or found."""
+        return self._saved
+
+    def ensure(self) -> Path | None:
+        """The backup of the state before the first write; None where none is wanted.
+
+        Raises:
+            Refused: there is no room for one.
+        """
+        if self._policy == "never" or self._saved is not None:
+            return self._saved
+        reused = journal.fresh_backup(self._store) if self._policy == "auto" else None
+        if reused is None:
+            reused = make(self._store).path
+        self._saved = reused
+        return reused
+
+
+def make(store: StoreFile) -> copies.Copy:
+    """Make a backup now, keep the newest five, and write it down."""
+    made = copies.backup(store)
+    journal.backed_up(store, made.path)
+    return made
+
+
+def restore(store: StoreFile, backup: str | Path | None = None) -> Restored:
+    """Put a backup (the newest without one) in the place of the store; its present state is backed up before.
+
+    Raises:
+        Refused: somebody has the store open. NotFound: there is no such backup.
+    """
+    chosen = copies.find(store, backup)
+    saved = copies.restore(store, chosen)
+    journal.restored(store, chosen)
+    return Restored(str(chosen), str(saved.path), chosen.stat().st_size)

@@ -1,0 +1,186 @@
+"""What a plan may do to a store: a closed set of six edits, as plain data that survives JSON.
+
+Each edit carries the ``before`` it rests on, so that :mod:`lcm_lab.repairs.apply` can refuse it in a store that reads
+otherwise, and each has an inverse that is made of the same six. Places in a context are relative: ordinals, numbers of
+messages and ``seq`` are given inside apply, so that whatever an agent appends meanwhile disturbs nothing. There is no
+edit that carries SQL. Checked by ``tests/repairs/test_edits.py`` and ``tests/repairs/test_apply_random.py``.
+"""
+
+import base64
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from lcm_lab.errors import UsageError
+from lcm_lab.store.images import Image, RawText, Value
+
+TABLES: Final = (
+    "messages",
+    "message_parts",
+    "large_files",
+    "summaries",
+    "summary_messages",
+    "summary_parents",
+)
+"""Tables that rows may be put into or taken from, sources of a reference first."""
+
+COUNTED: Final = ("descendant_count", "descendant_token_count", "source_message_token_count")
+"""Numbers a summary keeps about what lies below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextState:
+    """A summary's text with the columns that say what it is; ``model`` None where the store has no such column."""
+
+    content: str | RawText
+    token_count: Value
+    model: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetText:
+    """Replace the text of a summary; every full-text copy and what is counted above it follow."""
+
+    summary_id: str
+    before: TextState
+    after: TextState
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A place in a context: what stands there, how far from its run's first item, since when (None: now)."""
+
+    item_type: str
+    ref: int | str
+    offset: int
+    created_at: Value = None
+
+    @property
+    def key(self) -> tuple[str, int | str]:
+        """What stands there."""
+        return (self.item_type, self.ref)
+
+
+@dataclass(frozen=True, slots=True)
+class SwapItems:
+    """Replace a run of neighbours in a context by another run; what follows moves by the difference.
+
+    ``left`` is the item before the run (None: the run is at the front), ``right`` the one behind (None: whatever comes).
+    An empty ``old`` inserts
+    behind ``left``. ``start`` is the ordinal of the run when the plan was made, used to tell
+    equal items apart and for an empty context.
+    """
+
+    conversation_id: int
+    left: tuple[str, int | str] | None
+    old: tuple[Item, ...]
+    new: tuple[Item, ...]
+    right: tuple[str, int | str] | None
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InsertRows:
+    """Add rows. A negative number of a message stands for one that is given inside apply, and so does ``seq`` None."""
+
+    table: str
+    rows: tuple[Image, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRows:
+    """Take rows away, each of which must still read as here."""
+
+    table: str
+    rows: tuple[Image, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetIndex:
+    """Make the rows of a summary or message in a full-text table hold exactly ``texts`` (only an undo asks for it)."""
+
+    table: str
+    key: int | str
+    before: tuple[Value, ...]
+    texts: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddCounts:
+    """Add to what a summary counts below it (only an undo asks for it; else apply finds out by itself)."""
+
+    summary_id: str
+    deltas: dict[str, int]
+
+
+Edit = SetText | SwapItems | InsertRows | DeleteRows | SetIndex | AddCounts
+KINDS: Final[dict[str, type[Edit]]] = {
+    kind.__name__: kind for kind in (SetText, SwapItems, InsertRows, DeleteRows, SetIndex, AddCounts)
+}
+
+
+def to_json(edit: Edit) -> dict[str, Any]:
+    """An edit as JSON values."""
+    return {"edit": type(edit).__name__, **{one.name: _out(getattr(edit, one.name)) for one in fields(edit)}}
+
+
+def from_json(given: Any) -> Edit:
+    """The edit that :func:`to_json` gave.
+
+    Raises:
+        UsageError: it is something else; the message names the field.
+    """
+    if not isinstance(given, dict) or given.get("edit") not in KINDS:
+        raise UsageError(f"an edit must be an object whose 'edit' is one of {', '.join(KINDS)}")
+    kind = KINDS[given["edit"]]
+    names = {one.name for one in fields(kind)}
+    odd = sorted(set(given) ^ (names | {"edit"}))
+    if odd:
+        raise UsageError(f"{given['edit']}: fields missing or unknown: {', '.join(odd)}")
+    return kind(**{name: _field(kind, name, given[name]) for name in names})
+
+
+def _out(value: Any) -> Any:
+    if isinstance(value, RawText):
+        return {"text64": base64.b64encode(value).decode()}
+    if isinstance(value, bytes):
+        return {"blob64": base64.b64encode(value).decode()}
+    if isinstance(value, tuple):
+        return [_out(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _out(one) for name, one in value.items()}
+    if isinstance(value, TextState | Item):
+        return {one.name: _out(getattr(value, one.name)) for one in fields(value)}
+    return value
+
+
+def _in(value: Any, where: str) -> Value:
+    if isinstance(value, dict) and len(value) == 1:
+        name, encoded = next(iter(value.items()))
+        if name in ("text64", "blob64") and isinstance(encoded, str):
+            raw = base64.b64decode(encoded)
+            return RawText(raw) if name == "text64" else raw
+    if value is None or isinstance(value, int | float | str):
+        return value
+    raise UsageError(f"{where}: {value!r} is no value of a column")
+
+
+def _field(kind: type[Edit], name: str, value: Any) -> Any:
+    where = f"{kind.__name__}.{name}"
+    try:
+        if name in ("before", "after") and kind is SetText:
+            return TextState(**{key: _in(one, where) for key, one in value.items()})  # type: ignore[arg-type]
+        if name in ("old", "new"):
+            return tuple(Item(**{key: _in(one, where) for key, one in item.items()}) for item in value)  # type: ignore[arg-type]
+        if name in ("left", "right"):
+            return None if value is None else (str(value[0]), value[1])
+        if name == "rows":
+            return tuple({str(key): _in(one, where) for key, one in row.items()} for row in value)
+        if name in ("texts", "before"):
+            return tuple(_in(one, where) for one in value)
+        if name == "deltas":
+            return {str(key): int(one) for key, one in value.items() if key in COUNTED}
+        if name == "table" and value not in (*TABLES, "messages_fts", "summaries_fts", "summaries_fts_cjk"):
+            raise UsageError(f"{where}: no plan may write to {value!r}")
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
+        raise UsageError(f"{where} cannot be read: {error}") from error
+    return value

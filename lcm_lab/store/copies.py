@@ -1,0 +1,207 @@
+"""Whole copies of a store, made by SQLite itself.
+
+Copying the file would miss what is still in its write-ahead log, and closing the copy's descriptor would drop this
+process's locks on the store. SQLite's backup interface copies one consistent state; in WAL mode it stops nobody. A copy
+is named ``<store>.lcm-lab-<UTC>.bak``, readable by its owner alone, and only the newest five are kept. Checked by
+``tests/repairs/test_backups.py``.
+"""
+
+import os
+import re
+import shutil
+import sqlite3
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from lcm_lab.errors import LcmLabError, NotFound, Refused, StoreBusy, StoreDamaged
+from lcm_lab.store.connect import StoreFile
+
+KEPT: Final = 5
+LIMIT_SECONDS: Final = 5.0
+"""How long a backup may hold up the writers of a store in DELETE mode."""
+
+_STEP: Final = 4096
+_ROOM: Final = 1.1
+_NAME: Final = re.compile(r"\.lcm-lab-\d{8}T\d{6}(?:\.\d+)?Z\.bak$")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A backup: where, how large in bytes, how long it took, and what was free on its disk before."""
+
+    path: Path
+    size_bytes: int
+    seconds: float
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a backup will need, and what there is, in bytes."""
+
+    needed: int
+    free: int
+
+
+def room(store: StoreFile) -> Room:
+    """How much a backup of the store takes, and how much its disk has."""
+    pages, size = store.read(lambda reader: (reader.value("PRAGMA page_count"), reader.value("PRAGMA page_size")))
+    return Room(int(pages) * int(size), shutil.disk_usage(store.path.parent).free)
+
+
+def backup(store: StoreFile) -> Copy:
+    """Make a backup beside the store.
+
+    Raises:
+        Refused: the disk has no room for it. StoreBusy: a store in DELETE mode took longer than five seconds, in which
+            nobody can write to it. StoreDamaged: SQLite cannot read the store.
+    """
+    found = room(store)
+    if found.free < found.needed * _ROOM:
+        raise Refused(
+            f"A backup of {store.given} needs {found.needed:,} bytes and {store.path.parent} has {found.free:,} free; "
+            "make room, or go without one (--backup never)."
+        )
+    path = _free_name(store)
+    started = time.perf_counter()
+    part = path.with_name(path.name + ".part")
+    try:
+        # Made by us with the right mode before SQLite opens it, so that it is never readable by others.
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        _copy(store, part)
+        part.replace(path)
+    except sqlite3.Error as error:
+        raise store.explain(error) from error
+    except OSError as error:
+        raise LcmLabError(f"The backup {path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        for leftover in (part, *(part.with_name(part.name + end) for end in ("-wal", "-shm", "-journal"))):
+            leftover.unlink(missing_ok=True)
+    for old in backups(store)[KEPT:]:
+        old.unlink(missing_ok=True)
+    return Copy(path, path.stat().st_size, time.perf_counter() - started, found.free)
+
+
+def backups(store: StoreFile) -> list[Path]:
+    """The backups of a store, the newest first."""
+    name = store.path.name
+    return sorted(
+        (
+            one
+            for one in store.path.parent.iterdir()
+            if one.name.startswith(name + ".") and _NAME.fullmatch(one.name[len(name) :])
+        ),
+        key=lambda one: one.name,
+        reverse=True,
+    )
+
+
+def find(store: StoreFile, given: str | Path | None) -> Path:
+    """The backup that is meant: a path, the name of a file beside the store, or the newest without one.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if given is None:
+        kept = backups(store)
+        if not kept:
+            raise NotFound(f"There is no backup of {store.given} beside it; name one.")
+        return kept[0]
+    for path in (Path(given).expanduser(), store.path.parent / Path(given).name):
+        if path.is_file():
+            return path
+    raise NotFound(f"There is no backup {given}; {store.path.parent} holds {len(backups(store))}.")
+
+
+def restore(store: StoreFile, source: Path) -> Copy:
+    """Put ``source`` in the place of the store, after a backup of what is there.
+
+    Raises:
+        Refused: somebody has the store open. StoreDamaged: the backup itself is not sound.
+    """
+    _check(source)
+    target = sqlite3.connect(store.path.as_uri() + "?mode=rw", uri=True, timeout=1.0, isolation_level=None)
+    try:
+        target.execute("PRAGMA locking_mode=EXCLUSIVE")
+        try:
+            target.execute("BEGIN IMMEDIATE")
+            target.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise Refused(
+                f"Somebody has {store.given} open ({error}); stop the gateway and close other programs first."
+            ) from error
+        saved = _saved(store, target)
+        origin = sqlite3.connect(source.as_uri() + "?mode=ro&immutable=1", uri=True)
+        try:
+            origin.backup(target)
+        finally:
+            origin.close()
+        if target.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise StoreDamaged(f"{store.given} does not read well after the restore; {saved.path} is what it was.")
+    except sqlite3.Error as error:
+        raise store.explain(error) from error
+    else:
+        return saved
+    finally:
+        target.close()
+
+
+def _copy(store: StoreFile, path: Path) -> None:
+    source = sqlite3.connect(store.path.as_uri() + "?mode=ro", uri=True, timeout=LIMIT_SECONDS, isolation_level=None)
+    target = sqlite3.connect(path, isolation_level=None)
+    try:
+        if store.journal_mode == "wal":
+            source.backup(target)
+        else:
+            _copy_within(source, target, store)
+    finally:
+        target.close()
+        source.close()
+
+
+def _copy_within(source: sqlite3.Connection, target: sqlite3.Connection, store: StoreFile) -> None:
+    """Copy a store in DELETE mode, whose writers wait meanwhile, and give up in time."""
+    started = time.perf_counter()
+
+    def watch(_status: int, remaining: int, _total: int) -> None:
+        if remaining and time.perf_counter() - started > LIMIT_SECONDS:
+            raise StoreBusy(
+                f"The backup of {store.given} took longer than {LIMIT_SECONDS:.0f} s, in which nobody could write to "
+                "it (it is in DELETE mode); stop the gateway and make one with 'lcm-lab backup --wait', then go on."
+            )
+
+    # A read lock of our own keeps writers from starting the copy over.
+    source.execute("BEGIN")
+    source.execute("PRAGMA schema_version").fetchone()
+    source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    source.backup(target, pages=_STEP, progress=watch)
+    source.rollback()
+
+
+def _saved(store: StoreFile, open_store: sqlite3.Connection) -> Copy:
+    """A backup of a store that this process holds exclusively."""
+    path = _free_name(store)
+    started = time.perf_counter()
+    free = shutil.disk_usage(path.parent).free
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    target = sqlite3.connect(path, isolation_level=None)
+    try:
+        open_store.backup(target)
+    finally:
+        target.close()
+    return Copy(path, path.stat().st_size, time.perf_counter() - started, free)
+
+
+def _check(source: Path) -> None:
+    """Make sure that a backup can take a store's place before anything is touched."""
+    found = StoreFile(source).read(lambda reader: reader.value("PRAGMA quick_check(1)"))
+    if found != "ok":
+        raise StoreDamaged(f"{source} is damaged itself ({found}); choose another backup.")
+
+
+def _free_name(store: StoreFile) -> Path:
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
+    return store.path.with_name(f"{store.path.name}.lcm-lab-{moment}Z.bak")

@@ -64,10 +64,9 @@ class Item:
 class SwapItems:
     """Replace a run of neighbours in a context by another run; what follows moves by the difference.
 
-    ``left`` is the item before the run (None: the run is at the front), ``right`` the one behind (None: whatever comes).
-    An empty ``old`` inserts
-    behind ``left``. ``start`` is the ordinal of the run when the plan was made, used to tell
-    equal items apart and for an empty context.
+    ``left`` is the item before the run (None: the run is at the front), ``right`` the one behind (None: whatever
+    comes). An empty ``old`` inserts behind ``left``. ``start`` is the ordinal of the run when the plan was made; it
+    tells equal items apart and serves an empty context.
     """
 
     conversation_id: int

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from lcm_lab.cli import browse, hooks, measure, memory, work
+from lcm_lab.cli import browse, hooks, measure, memory, prompts, work
 from lcm_lab.cli.options import InOrder, Settings, with_globals
 
 COMMANDS = (
@@ -27,6 +27,7 @@ COMMANDS = (
     measure.check,
     measure.sql,
     measure.export,
+    prompts.prompts,
     hooks.GROUP,
     memory.GROUP,
 )

@@ -66,8 +66,8 @@ def _filling(function: Callable[..., Any]) -> Callable[..., Any]:
 def prompts(settings: Settings, list_: bool, overwrite: bool, prompt_dir: str | None, **given: Any) -> None:  # noqa: FBT001
     """The prompts that summaries are made with: which count, how yours differ, what a model gets.
 
-    Give exactly one of --list, --export, --show, --diff and --render. The names are leaf, condensed-d1, condensed-d2 and
-    condensed-d3; docs/prompts.md says what a prompt can hold.
+    Give exactly one of --list, --export, --show, --diff and --render. The names are leaf, condensed-d1, condensed-d2
+    and condensed-d3; docs/prompts.md says what a prompt can hold.
     """
     wanted = {name: given.pop(name) for name in ("export", "show", "diff", "render")}
     actions = [f"--{name}" for name, value in wanted.items() if value is not None] + ["--list"] * list_

@@ -6,13 +6,10 @@ The invariant: a repair is in the store whole or not at all, the journal knows w
 by ``tests/repairs/test_apply.py``, on random stores by ``tests/repairs/test_apply_random.py``.
 """
 
-import getpass
 import sqlite3
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 from lcm_lab.errors import StalePlan
 from lcm_lab.repairs import apply_context, backups, journal
@@ -30,7 +27,7 @@ from lcm_lab.repairs.edits import (
     TextState,
 )
 from lcm_lab.repairs.journal import Applied, Entry
-from lcm_lab.repairs.plan import Plan
+from lcm_lab.repairs.plan import Plan, maker
 from lcm_lab.store import writing
 from lcm_lab.store.connect import StoreFile
 from lcm_lab.store.images import Value, decode
@@ -88,19 +85,6 @@ def apply(
         notes=tuple(work.index.notes),
         locked_seconds=lock.seconds,
     )
-
-
-def new_id(prefix: str = "p") -> str:
-    """A name for a new plan or batch."""
-    return f"{prefix}_{uuid.uuid4().hex[:12]}"
-
-
-def maker() -> str:
-    """Who makes a plan: this program and its user."""
-    user = "unknown"
-    with suppress(OSError, KeyError, ImportError):
-        user = getpass.getuser()
-    return f"lcm-lab {version('lcm-lab')} ({user})"
 
 
 class Work:

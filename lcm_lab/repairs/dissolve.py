@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from lcm_lab import times
 from lcm_lab.errors import NotFound, Refused
 from lcm_lab.repairs import preview
-from lcm_lab.repairs.apply import maker, new_id
 from lcm_lab.repairs.edits import DeleteRows, Edit, InsertRows, SwapItems
 from lcm_lab.repairs.journal import now
-from lcm_lab.repairs.plan import Plan, Shown
+from lcm_lab.repairs.plan import Plan, Shown, maker, new_id
 from lcm_lab.store import images, summaries
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.rows import Edge

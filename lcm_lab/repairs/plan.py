@@ -4,9 +4,13 @@ The invariant: a plan is everything apply needs and everything a preview shows. 
 it survives JSON, so one made in a notebook can be applied by the command line and the other way round.
 """
 
+import getpass
 import json
+import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -176,6 +180,19 @@ def load(path: str | Path) -> Plan:
         raise UsageError(f"{target}, line {error.lineno}: no JSON ({error.msg}).") from error
     except UsageError as error:
         raise UsageError(f"{target}: {error}") from error
+
+
+def new_id(prefix: str = "p") -> str:
+    """A name for a new plan or batch."""
+    return f"{prefix}_{uuid.uuid4().hex[:12]}"
+
+
+def maker() -> str:
+    """Who makes a plan: this program and its user."""
+    user = "unknown"
+    with suppress(OSError, KeyError, ImportError):
+        user = getpass.getuser()
+    return f"lcm-lab {version('lcm-lab')} ({user})"
 
 
 def swapped(before: Iterable[Shown], swap: SwapItems, added: Iterable[Shown] = ()) -> tuple[Shown, ...]:

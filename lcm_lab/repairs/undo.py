@@ -11,7 +11,7 @@ from lcm_lab.repairs import apply as writer
 from lcm_lab.repairs import backups, journal
 from lcm_lab.repairs.edits import AddCounts, DeleteRows, Edit, InsertRows, SetIndex, SetText, SwapItems
 from lcm_lab.repairs.journal import Applied, Entry, Journal
-from lcm_lab.repairs.plan import Plan
+from lcm_lab.repairs.plan import Plan, maker, new_id
 from lcm_lab.store.connect import StoreFile
 
 
@@ -39,14 +39,14 @@ def find(store: StoreFile, name: str | None = None) -> tuple[Entry, ...]:
 def plan(store: StoreFile, entry: Entry) -> Plan:
     """The plan that takes a repair back."""
     return Plan(
-        plan_id=writer.new_id(),
+        plan_id=new_id(),
         operation="undo",
         conversation_id=entry.conversation_id,
         subject=entry.subject,
         title=f"Undo {entry.journal_id}: {entry.title}",
         edits=entry.inverse,
         made_at=journal.now(),
-        made_by=writer.maker(),
+        made_by=maker(),
         why=f"{entry.operation} of {entry.at} is taken back",
         tokens_before=entry.tokens_after,
         tokens_after=entry.tokens_before,

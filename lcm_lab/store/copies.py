@@ -52,12 +52,11 @@ def room(store: StoreFile) -> Room:
     return Room(int(pages) * int(size), shutil.disk_usage(store.path.parent).free)
 
 
-def backup(store: StoreFile) -> Copy:
-    """Make a backup beside the store.
+def must_fit(store: StoreFile) -> Room:
+    """The room there is for a backup.
 
     Raises:
-        Refused: the disk has no room for it. StoreBusy: a store in DELETE mode took longer than five seconds, in which
-            nobody can write to it. StoreDamaged: SQLite cannot read the store.
+        Refused: it is not enough.
     """
     found = room(store)
     if found.free < found.needed * _ROOM:
@@ -65,6 +64,17 @@ def backup(store: StoreFile) -> Copy:
             f"A backup of {store.given} needs {found.needed:,} bytes and {store.path.parent} has {found.free:,} free; "
             "make room, or go without one (--backup never)."
         )
+    return found
+
+
+def backup(store: StoreFile) -> Copy:
+    """Make a backup beside the store.
+
+    Raises:
+        Refused: the disk has no room for it. StoreBusy: a store in DELETE mode took longer than five seconds, in which
+            nobody can write to it. StoreDamaged: SQLite cannot read the store.
+    """
+    found = must_fit(store)
     path = _free_name(store)
     started = time.perf_counter()
     part = path.with_name(path.name + ".part")

@@ -3,6 +3,7 @@
 ::
 
     LcmLabError                  3   could not do it, or refused
+    ├── NothingToDo              0   there is nothing to do; not a failure
     ├── UsageError               2   the caller asked for something that makes no sense
     │   └── UnknownZone          2   a time zone name nobody knows
     ├── NotFound                 3   no such conversation, summary, agent or file
@@ -33,6 +34,12 @@ class LcmLabError(Exception):
     """Base of all errors raised on purpose; ``exit_code`` is what the command line ends with."""
 
     exit_code: ClassVar[int] = 3
+
+
+class NothingToDo(LcmLabError):
+    """What was asked for is so already; the message says why."""
+
+    exit_code: ClassVar[int] = 0
 
 
 class UsageError(LcmLabError):

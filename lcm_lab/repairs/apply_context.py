@@ -116,6 +116,10 @@ def _neighbours_hold(keys: list[tuple[Value, Value]], first: int, end: int, edit
 def _start(places: list[_Place], old: list[_Place], left: _Place | None, edit: SwapItems) -> int:
     if old:
         return old[0].ordinal
+    # Where the plan saw it, if that is still between its neighbours: a gap there stays as it was.
+    behind = next((one for one in places if left is None or one.ordinal > left.ordinal), None)
+    if (left is None or left.ordinal < edit.start) and (behind is None or edit.start <= behind.ordinal):
+        return edit.start
     if left is not None:
         return left.ordinal + 1
     return places[0].ordinal if places else edit.start

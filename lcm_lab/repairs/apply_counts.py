@@ -61,17 +61,25 @@ class Counting:
             wave = following
             if not wave:
                 break
+        else:
+            # Summaries made from each other in a circle: nothing that could be counted below them.
+            return []
         return [done for key, one in total.items() if (done := self.add(key, dict(one))) is not None]
 
-    def add(self, summary_id: str, deltas: dict[str, int]) -> AddCounts | None:
-        """Add to the numbers of a summary, as far as it keeps them; the inverse, None where nothing was added."""
+    def add(self, summary_id: str, deltas: dict[str, int], *, back: bool = False) -> AddCounts | None:
+        """Add to the numbers of a summary, as far as it keeps them; the inverse, None where nothing was added.
+
+        ``back`` takes back what was added: then it was kept, whatever it is by now.
+        """
         row = self._rows.image("summaries", [summary_id])
         if row is None:
             return None
         done = {
             name: by
             for name, by in deltas.items()
-            if by and name in self._columns and _kept(row.get(name)) and _number(row[name]) + by >= 0
+            if by
+            and name in self._columns
+            and (isinstance(row[name], int) if back else _kept(row[name]) and _number(row[name]) + by >= 0)
         }
         if not done:
             return None

@@ -66,8 +66,7 @@ class Index:
         try:
             for one in self._ids(table, key):
                 connection.execute(f"DELETE FROM {quote(table)} WHERE rowid = ?", (one,))
-            for text in texts:
-                self._insert(table, key, text)
+            made = [self._insert(table, key, text) for text in texts]
         except sqlite3.DatabaseError as error:
             connection.execute("ROLLBACK TO full_text")
             self._note(
@@ -76,16 +75,16 @@ class Index:
             return None
         finally:
             connection.execute("RELEASE full_text")
-        self._known.pop((table, key), None)
+        self._known[table, key] = made
         return None if before is None else SetIndex(table, key, tuple(texts), before)
 
-    def _insert(self, table: str, key: int | str, text: Value) -> None:
+    def _insert(self, table: str, key: int | str, text: Value) -> int:
         place, value = bound(text)
         if table == OF_MESSAGES:
             sql = f"INSERT INTO {quote(table)} (rowid, content) VALUES (?, {place})"
         else:
             sql = f"INSERT INTO {quote(table)} (summary_id, content) VALUES (?, {place})"
-        self._rows.connection.execute(sql, (key, value))
+        return self._rows.connection.execute(sql, (key, value)).lastrowid or 0
 
     def _ids(self, table: str, key: int | str) -> list[int]:
         connection = self._rows.connection
@@ -98,7 +97,7 @@ class Index:
         known = self._known.get((table, key), [])
         own = [one for one in known if self._one(f"SELECT count(*) FROM {content} WHERE id = ? AND c0 = ?", one, key)]
         sql = f"SELECT id FROM {content} WHERE id > ? AND c0 = ? ORDER BY id"
-        return [*own, *(row[0] for row in connection.execute(sql, (self._last[table], key)))]
+        return sorted({*own, *(row[0] for row in connection.execute(sql, (self._last[table], key)))})
 
     def _one(self, sql: str, *values: Value) -> int:
         return int(self._rows.connection.execute(sql, values).fetchone()[0])

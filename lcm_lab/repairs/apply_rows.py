@@ -7,17 +7,26 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from lcm_lab.errors import StalePlan
+from lcm_lab.errors import Refused, StalePlan
 from lcm_lab.repairs.edits import DeleteRows, InsertRows
 from lcm_lab.store.images import Image, RawText, Value
 from lcm_lab.store.rows import KEYS
 from lcm_lab.store.schema import Schema, quote
 
-_OWN: Final = {
-    "summaries": (("summary_messages", "summary_id"), ("summary_parents", "summary_id")),
-    "messages": (("message_parts", "message_id"),),
+_USES: Final = {
+    "summaries": (
+        ("summary_messages", "summary_id"),
+        ("summary_parents", "summary_id"),
+        ("summary_parents", "parent_summary_id"),
+        ("context_items", "summary_id"),
+    ),
+    "messages": (
+        ("message_parts", "message_id"),
+        ("summary_messages", "message_id"),
+        ("context_items", "message_id"),
+    ),
 }
-"""Rows that SQLite would take away with another one; a plan names them, so none may be left."""
+"""Rows that need another one, declared as a reference or not."""
 
 
 def bound(value: Value) -> tuple[str, Value]:
@@ -35,6 +44,7 @@ class Rows:
         self.connection = connection
         self.schema = schema
         self.messages: dict[int, int] = {}
+        self._users: dict[str, list[tuple[str, str, str]]] = {}
 
     def image(self, table: str, key: Iterable[Value]) -> Image | None:
         """The row with this key; None where there is none."""
@@ -85,9 +95,7 @@ class Rows:
         for row in edit.rows:
             key = [row[name] for name in KEYS[edit.table]]
             found = self.expect(edit.table, row)
-            for table, column in _OWN.get(edit.table, ()):
-                if table in self.schema.tables and self._any(table, column, key[0]):
-                    raise StalePlan(f"{edit.table} {key[0]!r}: {table} got new rows for it; make the plan again.")
+            self._unused(edit.table, found)
             where = " AND ".join(f"{quote(name)} IS ?" for name in KEYS[edit.table])
             try:
                 self.connection.execute(f"DELETE FROM {quote(edit.table)} WHERE {where}", tuple(key))
@@ -98,6 +106,21 @@ class Rows:
                 ) from error
             gone.append(found)
         return InsertRows(edit.table, tuple(reversed(gone)))
+
+    def restorable(self, edit: DeleteRows) -> None:
+        """Look whether an undo could put the rows back.
+
+        Raises:
+            Refused: one of them refers to a row that is missing, so that foreign keys would not let it in again.
+        """
+        for column, parent, parent_column in self._references_of(edit.table):
+            for row in edit.rows:
+                value = row.get(column)
+                if value is not None and not self._any(parent, parent_column, value):
+                    raise Refused(
+                        f"{edit.table} {':'.join(str(row[name]) for name in KEYS[edit.table])} refers to {value!r}, "
+                        f"which is not in {parent}: once deleted, no undo could put it back. Nothing was changed."
+                    )
 
     def expect(self, table: str, row: Image) -> Image:
         """The row as it is, which must read as the plan saw it."""
@@ -130,6 +153,39 @@ class Rows:
         elif "message_id" in row:
             row["message_id"] = self.number(row["message_id"])
         return row
+
+    def _unused(self, table: str, row: Image) -> None:
+        """Look whether any row needs this one; SQLite would take it along, change it or leave it an orphan."""
+        named = f"{table} {':'.join(str(row[name]) for name in KEYS[table])}"
+        for user, column, own in self._users_of(table):
+            if row.get(own) is not None and self._any(user, column, row[own]):
+                raise StalePlan(
+                    f"{named} is in use: {user}.{column} refers to it, which the plan does not know; make the plan "
+                    "again. If that says the same, the row has to stay."
+                )
+
+    def _users_of(self, table: str) -> list[tuple[str, str, str]]:
+        """Table, column, and the column here that it refers to, for all that refers to rows of a table."""
+        if table not in self._users:
+            sql = (
+                'SELECT m.name, f."from", f."to" FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f '
+                "WHERE m.type = 'table' AND f.\"table\" = ? COLLATE NOCASE"
+            )
+            found = {
+                (user, column, own or KEYS[table][0]) for user, column, own in self.connection.execute(sql, (table,))
+            }
+            found |= {(*one, KEYS[table][0]) for one in _USES.get(table, ()) if self.schema.has(*one)}
+            self._users[table] = sorted(found)
+        return self._users[table]
+
+    def _references_of(self, table: str) -> list[tuple[str, str, str]]:
+        """Column, table and column there, for each declared reference of a table."""
+        sql = 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)'
+        return [
+            (column, parent, own or KEYS[parent][0])
+            for column, parent, own in self.connection.execute(sql, (table,))
+            if own or parent in KEYS
+        ]
 
     def _any(self, table: str, column: str, value: Value) -> bool:
         sql = f"SELECT 1 FROM {quote(table)} WHERE {quote(column)} IS ? LIMIT 1"

@@ -45,24 +45,30 @@ class Session:
         """The backup, once it was made or found."""
         return self._saved
 
+    def makes_one(self) -> bool:
+        """Whether :meth:`ensure` would make a backup now, instead of using one or none."""
+        if self._policy == "never" or self._saved is not None:
+            return False
+        return self._policy == "always" or journal.fresh_backup(self._store) is None
+
     def ensure(self) -> Path | None:
         """The backup of the state before the first write; None where none is wanted.
 
         Raises:
-            Refused: there is no room for one.
+            Refused: there is no room for one. StoreDamaged: what was copied does not read well.
         """
         if self._policy == "never" or self._saved is not None:
             return self._saved
         reused = journal.fresh_backup(self._store) if self._policy == "auto" else None
         if reused is None:
-            reused = make(self._store).path
+            reused = make(self._store, sound=True).path
         self._saved = reused
         return reused
 
 
-def make(store: StoreFile) -> copies.Copy:
-    """Make a backup now, keep the newest five, and write it down."""
-    made = copies.backup(store)
+def make(store: StoreFile, *, sound: bool = False) -> copies.Copy:
+    """Make a backup now, keep the newest five, and write it down; with ``sound`` only of a store that reads well."""
+    made = copies.backup(store, sound=sound)
     journal.backed_up(store, made.path)
     return made
 

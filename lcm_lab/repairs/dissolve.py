@@ -126,7 +126,7 @@ def _sources(reader: Reader, node: Node, in_context: set[str], options: Options)
     if foreign:
         named = ", ".join(f"{one.summary_id} (conversation {one.conversation_id})" for one in foreign)
         raise Refused(f"Sources of {node.summary_id} belong to another conversation: {named}.")
-    covered = _covered(reader, node, in_context)
+    covered = _covered(reader, node, in_context | set(ids))
     restored, left_out = [], [f"source {one} is missing and stays out" for one in missing]
     for one in ids:
         if one in in_context:
@@ -139,19 +139,37 @@ def _sources(reader: Reader, node: Node, in_context: set[str], options: Options)
     return _Found(node, tuple(edges), tuple(restored), tuple(left_out), derived)
 
 
-def _covered(reader: Reader, node: Node, in_context: set[str]) -> dict[str, str]:
-    """Summaries that the model sees through another one than ``node``, and through which."""
+def _covered(reader: Reader, node: Node, seen: set[str]) -> dict[str, str]:
+    """Summaries that the model would see through another one than ``node``, and through which.
+
+    Raises:
+        Refused: what lies below the node was made from itself in a circle.
+    """
     below: dict[str, list[str]] = {}
     for edge in summaries.edges(reader, node.conversation_id):
         below.setdefault(edge.summary_id, []).append(edge.parent_summary_id)
+    for one in (node.summary_id, *_reach(below, node.summary_id)):
+        if one in _reach(below, one):
+            raise Refused(
+                f"{one} was made from itself in a circle (see 'lcm-lab check'), so what to put in the place of "
+                f"{node.summary_id} cannot be told."
+            )
     found: dict[str, str] = {}
-    for top in sorted(in_context - {node.summary_id}):
-        waiting = list(below.get(top, ()))
-        while waiting:
-            one = waiting.pop()
-            if one not in found and one != node.summary_id:
-                found[one] = top
-                waiting += below.get(one, ())
+    for top in sorted(seen - {node.summary_id}):
+        for one in _reach(below, top, but=node.summary_id):
+            found.setdefault(one, top)
+    return found
+
+
+def _reach(below: dict[str, list[str]], top: str, *, but: str = "") -> set[str]:
+    """All that a summary was made from, whatever level; not through ``but``."""
+    found: set[str] = set()
+    waiting = list(below.get(top, ()))
+    while waiting:
+        one = waiting.pop()
+        if one not in found and one != but:
+            found.add(one)
+            waiting += below.get(one, ())
     return found
 
 
@@ -185,6 +203,12 @@ def _splice(reader: Reader, found: _Found, derived: str) -> list[Edit]:
         order += [edge.parent_summary_id for edge in found.edges] if one == target else [one]
     order = list(dict.fromkeys(order))
     nodes = {one.summary_id: one for one in summaries.nodes(reader, ids=[derived, *order])}
+    missing = [one for one in order if one not in nodes]
+    if missing:
+        raise Refused(
+            f"{derived} was made from {target} and from {', '.join(missing)}, which is missing: its sources cannot be "
+            "set anew. Keep the summary with --purge=false."
+        )
     deepest = max((nodes[one].depth for one in order if one in nodes), default=0)
     if derived in nodes and nodes[derived].depth != deepest + 1:
         raise Refused(

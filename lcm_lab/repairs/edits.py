@@ -7,11 +7,14 @@ edit that carries SQL. Checked by ``tests/repairs/test_edits.py`` and ``tests/re
 """
 
 import base64
+import re
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from lcm_lab.errors import UsageError
 from lcm_lab.store.images import Image, RawText, Value
+from lcm_lab.store.rows import KEYS
+from lcm_lab.store.schema import FULL_TEXT_TABLES
 
 TABLES: Final = (
     "messages",
@@ -22,6 +25,9 @@ TABLES: Final = (
     "summary_parents",
 )
 """Tables that rows may be put into or taken from, sources of a reference first."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can hold and SQLite cannot."""
 
 COUNTED: Final = ("descendant_count", "descendant_token_count", "source_message_token_count")
 """Numbers a summary keeps about what lies below it."""
@@ -135,7 +141,7 @@ def from_json(given: Any) -> Edit:
     odd = sorted(set(given) ^ (names | {"edit"}))
     if odd:
         raise UsageError(f"{given['edit']}: fields missing or unknown: {', '.join(odd)}")
-    return kind(**{name: _field(kind, name, given[name]) for name in names})
+    return _rows_named(kind(**{name: _field(kind, name, given[name]) for name in sorted(names)}))
 
 
 def _out(value: Any) -> Any:
@@ -158,7 +164,11 @@ def _in(value: Any, where: str) -> Value:
         if name in ("text64", "blob64") and isinstance(encoded, str):
             raw = base64.b64decode(encoded)
             return RawText(raw) if name == "text64" else raw
-    if value is None or isinstance(value, int | float | str):
+    if value is None or isinstance(value, float):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return value
+    if isinstance(value, str) and not _SURROGATE.search(value):
         return value
     raise UsageError(f"{where}: {value!r} is no value of a column")
 
@@ -167,19 +177,62 @@ def _field(kind: type[Edit], name: str, value: Any) -> Any:
     where = f"{kind.__name__}.{name}"
     try:
         if name in ("before", "after") and kind is SetText:
-            return TextState(**{key: _in(one, where) for key, one in value.items()})  # type: ignore[arg-type]
+            return _text_state(value, where)
         if name in ("old", "new"):
-            return tuple(Item(**{key: _in(one, where) for key, one in item.items()}) for item in value)  # type: ignore[arg-type]
+            return tuple(_item(one, where) for one in value)
         if name in ("left", "right"):
-            return None if value is None else (str(value[0]), value[1])
-        if name == "rows":
-            return tuple({str(key): _in(one, where) for key, one in row.items()} for row in value)
+            return None if value is None else _key(value[0], value[1], where)
         if name in ("texts", "before"):
             return tuple(_in(one, where) for one in value)
+        if name == "rows":
+            return tuple({str(key): _in(one, where) for key, one in row.items()} for row in value)
         if name == "deltas":
-            return {str(key): int(one) for key, one in value.items() if key in COUNTED}
-        if name == "table" and value not in (*TABLES, "messages_fts", "summaries_fts", "summaries_fts_cjk"):
-            raise UsageError(f"{where}: no plan may write to {value!r}")
-    except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
+            return {str(key): _whole(one, where) for key, one in value.items() if key in COUNTED}
+    except (AttributeError, TypeError, ValueError, LookupError) as error:
         raise UsageError(f"{where} cannot be read: {error}") from error
-    return value
+    if name == "table" and value not in (FULL_TEXT_TABLES if kind is SetIndex else TABLES):
+        raise UsageError(f"{where}: no plan may write to {value!r}")
+    if name in ("conversation_id", "start"):
+        return _whole(value, where)
+    return _name(value, where) if name in ("summary_id", "key") else value
+
+
+def _text_state(value: Any, where: str) -> TextState:
+    state = TextState(**{key: _in(one, where) for key, one in value.items()})  # type: ignore[arg-type]
+    if not isinstance(state.content, str | bytes):
+        raise UsageError(f"{where}: {state.content!r} is no text")
+    return state
+
+
+def _item(value: Any, where: str) -> Item:
+    item = Item(**{key: _in(one, where) for key, one in value.items()})  # type: ignore[arg-type]
+    _whole(item.offset, where)
+    _key(item.item_type, item.ref, where)
+    return item
+
+
+def _key(item_type: Any, ref: Any, where: str) -> tuple[str, int | str]:
+    return (str(_in(item_type, where)), _name(ref, where))
+
+
+def _name(value: Any, where: str) -> int | str:
+    found = _in(value, where)
+    if isinstance(found, int | str):
+        return found
+    raise UsageError(f"{where}: {value!r} names nothing")
+
+
+def _whole(value: Any, where: str) -> int:
+    found = _in(value, where)
+    if isinstance(found, int):
+        return found
+    raise UsageError(f"{where}: {value!r} is no whole number")
+
+
+def _rows_named(edit: Edit) -> Edit:
+    """The edit, whose rows each say which row they are."""
+    for row in edit.rows if isinstance(edit, InsertRows | DeleteRows) else ():
+        lacking = [name for name in KEYS[edit.table] if name not in row]  # type: ignore[union-attr]
+        if lacking:
+            raise UsageError(f"{type(edit).__name__}.rows: a row lacks {', '.join(lacking)}")
+    return edit

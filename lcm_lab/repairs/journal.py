@@ -116,6 +116,8 @@ class Journal:
         for one in self.entries:
             if name in (one.journal_id, one.plan_id, one.batch):
                 reason = f"was undone by {one.undone_by}" if one.undone_by else f"is {one.state}"
+                if one.undoes and not one.undone_by:
+                    reason = f"is itself an undo, of {one.undoes}; make that repair again instead"
                 if one.before_restore:
                     reason = "was made before a backup was restored"
                 return f"{name} cannot be undone: it {reason}."
@@ -137,6 +139,9 @@ def read(store: StoreFile) -> Journal:
             entry = _entry(line, path)
             found[entry.journal_id] = entry
         elif kind in ("done", "rolled back", "unclear") and key in found:
+            if found[key].state == DONE:
+                # Said by the process that made it; another one that looked meanwhile knows less.
+                continue
             found[key] = replace(found[key], state=str(kind), backup=line.get("backup") or found[key].backup)
             undone = found[key].undoes
             if kind == "done" and undone in found:
@@ -151,7 +156,7 @@ def begin(store: StoreFile, entry: Entry) -> None:
     line = {name: getattr(entry, name) for name in _PLAIN}
     line["edits"] = [closed.to_json(one) for one in entry.edits]
     line["inverse"] = [closed.to_json(one) for one in entry.inverse]
-    _append(store, {"line": "begin", "id": entry.journal_id, **line})
+    _append(store, {"line": "begin", "id": entry.journal_id, **line}, but=", so nothing was changed")
 
 
 def end(store: StoreFile, journal_id: str, state: str, *, backup: str | None = None) -> None:
@@ -161,12 +166,15 @@ def end(store: StoreFile, journal_id: str, state: str, *, backup: str | None = N
 
 def restored(store: StoreFile, backup: Path) -> None:
     """Write down that a backup took the place of the store."""
-    _append(store, {"line": "restore", "at": now(), "backup": backup.name})
+    _append(
+        store, {"line": "restore", "at": now(), "backup": backup.name}, but="; the backup was restored all the same"
+    )
 
 
 def backed_up(store: StoreFile, backup: Path) -> None:
     """Write down that a backup was made, and of which state."""
-    _append(store, {"line": "backup", "at": now(), "backup": backup.name, "stamp": _stamp(store)})
+    line = {"line": "backup", "at": now(), "backup": backup.name, "stamp": _stamp(store)}
+    _append(store, line, but="; the store was not changed")
 
 
 def fresh_backup(store: StoreFile) -> Path | None:
@@ -235,7 +243,7 @@ def _lines(path: Path) -> Iterable[dict[str, Any]]:
             yield found
 
 
-def _append(store: StoreFile, line: dict[str, Any]) -> None:
+def _append(store: StoreFile, line: dict[str, Any], *, but: str = "") -> None:
     path = path_of(store)
     raw = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     try:
@@ -249,11 +257,10 @@ def _append(store: StoreFile, line: dict[str, Any]) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise LcmLabError(
-            f"The journal {path} cannot be written ({error.strerror or error}), so nothing was changed."
-        ) from error
+        raise LcmLabError(f"The journal {path} cannot be written ({error.strerror or error}){but}.") from error
 
 
 def _stamp(store: StoreFile) -> list[Any]:
+    """Size and time of the store and of its log; an empty log, which whoever opens a store makes, is none."""
     found = store.stamp()
-    return [list(found.store[2:]), list(found.wal[2:]) if found.wal else None]
+    return [list(found.store[2:]), list(found.wal[2:]) if found.wal and found.wal[2] else None]

@@ -131,6 +131,13 @@ class Plan:
         return target
 
 
+_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    **dict.fromkeys(("plan_id", "operation", "subject", "title", "made_at", "made_by", "why", "store_path"), str),
+    **dict.fromkeys(("model", "batch"), (str, type(None))),
+    **dict.fromkeys(("conversation_id", "tokens_before", "tokens_after"), int),
+}
+
+
 def from_json(given: Any) -> Plan:
     """The plan that :meth:`Plan.to_json` gave.
 
@@ -146,6 +153,9 @@ def from_json(given: Any) -> Plan:
     if odd:
         raise UsageError(f"Fields of the plan missing or unknown: {', '.join(odd)}.")
     values = {name: given[name] for name in names}
+    for name, kinds in _TYPES.items():
+        if not isinstance(values[name], kinds) or isinstance(values[name], bool):
+            raise UsageError(f"The plan's {name!r} cannot be {values[name]!r}.")
     edits = []
     for i, one in enumerate(_listed(given, "edits")):
         try:
@@ -157,7 +167,6 @@ def from_json(given: Any) -> Plan:
         values["facts"] = tuple((str(label), str(value)) for label, value in given["facts"])
         values["warnings"] = tuple(map(str, given["warnings"]))
         values["context"] = None if given["context"] is None else _context_in(given["context"])
-        values["conversation_id"] = int(given["conversation_id"])
     except (TypeError, ValueError, KeyError) as error:
         raise UsageError(f"This plan cannot be read: {error}.") from error
     return Plan(**values)
@@ -171,15 +180,25 @@ def load(path: str | Path) -> Plan:
     """
     target = Path(path).expanduser()
     try:
-        return from_json(json.loads(target.read_text("utf-8")))
+        return from_json(parsed(target))
+    except UsageError as error:
+        raise UsageError(f"{target}: {error}") from error
+
+
+def parsed(target: Path) -> Any:
+    """The JSON in a file.
+
+    Raises:
+        UsageError: there is none; the message names file and line.
+    """
+    try:
+        return json.loads(target.read_text("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{target} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{target} is no plan: it is not UTF-8 text.") from error
     except json.JSONDecodeError as error:
         raise UsageError(f"{target}, line {error.lineno}: no JSON ({error.msg}).") from error
-    except UsageError as error:
-        raise UsageError(f"{target}: {error}") from error
 
 
 def new_id(prefix: str = "p") -> str:

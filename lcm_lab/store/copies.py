@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from lcm_lab.errors import LcmLabError, NotFound, Refused, StoreBusy, StoreDamaged
+from lcm_lab.errors import LcmLabError, NotFound, Refused, StoreBusy, StoreDamaged, UsageError
 from lcm_lab.store.connect import StoreFile
 
 KEPT: Final = 5
@@ -67,8 +67,8 @@ def must_fit(store: StoreFile) -> Room:
     return found
 
 
-def backup(store: StoreFile) -> Copy:
-    """Make a backup beside the store.
+def backup(store: StoreFile, *, sound: bool = False) -> Copy:
+    """Make a backup beside the store; with ``sound`` only one that reads well.
 
     Raises:
         Refused: the disk has no room for it. StoreBusy: a store in DELETE mode took longer than five seconds, in which
@@ -82,6 +82,8 @@ def backup(store: StoreFile) -> Copy:
         # Made by us with the right mode before SQLite opens it, so that it is never readable by others.
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         _copy(store, part)
+        if sound:
+            _must_be_sound(store, part)
         part.replace(path)
     except sqlite3.Error as error:
         raise store.explain(error) from error
@@ -132,19 +134,26 @@ def restore(store: StoreFile, source: Path) -> Copy:
     Raises:
         Refused: somebody has the store open. StoreDamaged: the backup itself is not sound.
     """
+    source = source.resolve()
+    if source.exists() and source.samefile(store.path):
+        raise UsageError(f"{source} is the store itself; name a backup of it.")
     _check(source)
+    _must_take(store, source)
     target = sqlite3.connect(store.path.as_uri() + "?mode=rw", uri=True, timeout=1.0, isolation_level=None)
     try:
         target.execute("PRAGMA locking_mode=EXCLUSIVE")
         try:
-            target.execute("BEGIN IMMEDIATE")
+            # In DELETE mode an IMMEDIATE one would let readers be, and the copy would wait for them for ever.
+            target.execute("BEGIN EXCLUSIVE")
             target.execute("COMMIT")
         except sqlite3.OperationalError as error:
             raise Refused(
                 f"Somebody has {store.given} open ({error}); stop the gateway and close other programs first."
             ) from error
         saved = _saved(store, target)
-        origin = sqlite3.connect(source.as_uri() + "?mode=ro&immutable=1", uri=True)
+        # A log beside it (somebody's copy of three files) belongs to it.
+        frozen = "" if source.with_name(source.name + "-wal").exists() else "&immutable=1"
+        origin = sqlite3.connect(f"{source.as_uri()}?mode=ro{frozen}", uri=True)
         try:
             origin.backup(target)
         finally:
@@ -210,6 +219,32 @@ def _check(source: Path) -> None:
     found = StoreFile(source).read(lambda reader: reader.value("PRAGMA quick_check(1)"))
     if found != "ok":
         raise StoreDamaged(f"{source} is damaged itself ({found}); choose another backup.")
+
+
+def _must_take(store: StoreFile, source: Path) -> None:
+    """Make sure that the disk takes a copy of what is there, and the growth to the backup's size."""
+    now, then = store.path.stat().st_size, source.stat().st_size
+    needed, free = int((now + max(then - now, 0)) * _ROOM), shutil.disk_usage(store.path.parent).free
+    if free < needed:
+        raise Refused(
+            f"To restore {store.given}, what is there is copied first: that takes {needed:,} bytes, and "
+            f"{store.path.parent} has {free:,} free; make room."
+        )
+
+
+def _must_be_sound(store: StoreFile, part: Path) -> None:
+    """Make sure that a copy, and so the store it was made of, reads well; search indexes are derived data."""
+    copy = sqlite3.connect(part.as_uri() + "?mode=ro&immutable=1", uri=True)
+    try:
+        found = [str(row[0]) for row in copy.execute("PRAGMA quick_check(20)")]
+    finally:
+        copy.close()
+    problems = [one for one in found if one != "ok" and "inverted index" not in one]
+    if problems:
+        raise StoreDamaged(
+            f"{store.given} is damaged ({problems[0]}); nothing was changed. See 'lcm-lab check' for what can still be "
+            "read, and put a backup back with 'lcm-lab restore'."
+        )
 
 
 def _free_name(store: StoreFile) -> Path:

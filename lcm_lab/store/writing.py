@@ -26,13 +26,14 @@ class Lock:
 
 
 @contextmanager
-def opened(store: StoreFile, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Connection]:
+def opened(store: StoreFile) -> Iterator[sqlite3.Connection]:
     """A connection that may write, without a transaction.
 
     Raises:
-        StoreError and its kin: the store cannot be opened, is damaged, or is locked for longer than ``wait`` seconds.
+        StoreError and its kin: the store cannot be opened, is damaged, or is locked for longer than we wait.
     """
     store.stamp()
+    wait = WAIT_SECONDS
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(store.path.as_uri() + "?mode=rw", uri=True, timeout=wait, isolation_level=None)
@@ -64,6 +65,17 @@ def locked(connection: sqlite3.Connection) -> Iterator[Lock]:
         raise
     finally:
         lock.seconds = time.perf_counter() - started
+
+
+@contextmanager
+def rehearsed(connection: sqlite3.Connection) -> Iterator[None]:
+    """One write transaction that is always rolled back: whatever would fail, fails here."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def explained(store: StoreFile, error: sqlite3.Error, wait: float = WAIT_SECONDS) -> StoreError:

@@ -5,11 +5,11 @@ Opening one touches nothing; each method is one consistent look at the store, an
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lcm_lab import places, times
 from lcm_lab.errors import NotFound, UsageError
+from lcm_lab.lab_repairs import Repairing
 from lcm_lab.results import (
     AgentList,
     Briefs,
@@ -75,7 +75,7 @@ def notebook(path: str | os.PathLike[str] = "") -> "Lab":
     return open(demo=True)
 
 
-class Lab:
+class Lab(Repairing):
     """A store, a zone, and everything that can be asked of them.
 
     Raises (all methods): StoreError and its kin when the store cannot be read, NotFound for an id that is not there.
@@ -91,11 +91,6 @@ class Lab:
 
     def __repr__(self) -> str:
         return f"Lab({str(self.store.given)!r}, zone {self.zone.name})"
-
-    @property
-    def state_dir(self) -> Path:
-        """The OpenClaw state folder: the one the store lies in. A copy elsewhere has no agents beside it."""
-        return self.store.path.parent
 
     def info(self) -> Info:
         """The store in one look."""

@@ -22,7 +22,7 @@ LAYERS = (
     {"analysis", "memory"},
     {"repairs"},
     {"results"},
-    {"lab", "recall", "roster", "places"},
+    {"lab", "lab_repairs", "recall", "roster", "places"},
     {"views"},
     {"panels", "cli"},
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from lcm_lab.cli import browse, hooks, measure, memory, prompts, work
+from lcm_lab.cli import browse, change, hooks, measure, memory, prompts, rewrite, work
 from lcm_lab.cli.options import InOrder, Settings, with_globals
 
 COMMANDS = (
@@ -27,7 +27,16 @@ COMMANDS = (
     measure.check,
     measure.sql,
     measure.export,
+    rewrite.rewrite,
+    rewrite.repair,
+    rewrite.doctor,
+    change.dissolve,
+    change.transplant,
     prompts.prompts,
+    change.apply,
+    change.undo,
+    change.backup,
+    change.restore,
     hooks.GROUP,
     memory.GROUP,
 )
@@ -40,7 +49,8 @@ COMMANDS = (
 def cli(ctx: click.Context, /, **given: Any) -> None:
     """See what an AI agent remembers: open its LCM store, see where the tokens go and what is wrong.
 
-    A store is only read; 'hooks install', 'memory import' and 'memory forget' write what their names say.
+    A store is only read, until a command is given --apply. 'hooks install', 'memory import' and 'memory forget' write
+    what their names say.
     --db, --tz, --demo and --json are accepted before and after the command's name.
     """
     ctx.obj = Settings(**given)

@@ -10,7 +10,7 @@ import click
 from lcm_lab.cli.options import Settings, command, conversation, cursor, maybe_conversation, progress
 
 
-def _tokens(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+def window_tokens(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
     """A window in tokens: a whole number, with k or M if you like; 0, none or nothing is no budget."""
     text = (value or "").strip().replace(",", "").replace("_", "").lower()
     if text in ("", "0", "none"):
@@ -35,7 +35,9 @@ def with_budget(function: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Share of the window at which the plugin compacts.",
         ),
-        click.option("--window", callback=_tokens, metavar="N", help="The model's window in tokens; 0: no budget."),
+        click.option(
+            "--window", callback=window_tokens, metavar="N", help="The model's window in tokens; 0: no budget."
+        ),
     ):
         function = option(function)
     return function

@@ -120,11 +120,11 @@ def with_globals(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
+def command(name: str, cls: type[click.Command] = click.Command) -> Callable[[Callable[..., None]], click.Command]:
     """A command that takes the global options, too, and gets the merged settings as its first argument."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
-        @click.command(name)
+        @click.command(name, cls=cls)
         @with_globals
         @click.pass_context
         @wraps(function)

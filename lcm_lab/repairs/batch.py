@@ -83,6 +83,17 @@ class Batch:
         """What the batch will take."""
         return totals(self.steps)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is strange about the prompts that will be used.
+
+        Raises:
+            PromptError: one of them cannot be used.
+        """
+        names = dict.fromkeys(prompting.for_depth(0 if one.chosen.is_leaf else one.chosen.depth) for one in self.steps)
+        found = [prompting.find(name, self.options.prompt_dir) for name in names]
+        return tuple(f"{one.path or one.name}: {said}" for one in found for said in one.warnings)
+
     def by(self, summarizer: Summarizer) -> "Batch":
         """The same batch, its texts written by ``summarizer``."""
         return replace(self, summarizer=summarizer)

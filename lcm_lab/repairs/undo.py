@@ -25,6 +25,19 @@ class Undone:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UndoPlan:
+    """What an undo would take back, newest first; :meth:`apply` does it."""
+
+    store: StoreFile
+    name: str | None
+    entries: tuple[Entry, ...]
+
+    def apply(self, *, backup: str = "auto") -> Undone:
+        """Take it back; see :func:`undo`."""
+        return undo(self.store, self.name or self.entries[0].journal_id, backup=backup)
+
+
 def find(store: StoreFile, name: str | None = None) -> tuple[Entry, ...]:
     """The repairs an undo of ``name`` would take back, newest first; without a name the last one.
 

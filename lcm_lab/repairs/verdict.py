@@ -17,12 +17,10 @@ from lcm_lab.analysis.health import markers, suspects
 from lcm_lab.repairs.chatter import chatter, preamble
 from lcm_lab.repairs.gather import SMALLEST_TARGET, Material
 from lcm_lab.repairs.scripts import script
+from lcm_lab.summarizer.prompting import FOOTER
 from lcm_lab.summarizer.seam import Draft
 
 Level = Literal["good", "confirm", "refuse"]
-
-FOOTER: Final = "Expand for details about:"
-"""How the closing line begins that the built-in templates ask for."""
 
 SMALL_SOURCE: Final = 100
 TOO_SHORT: Final = 8

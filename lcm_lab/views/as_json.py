@@ -27,8 +27,8 @@ def of(result: Any) -> Any:
     shape = _shapes_of(type(result).__module__).get(type(result).__name__)
     if shape is None:
         return plain(result)
-    notes = {"notes": result.notes} if hasattr(result, "notes") else {}
-    return plain({**shape(result), **notes})
+    shown = shape(result)
+    return plain({**shown, "notes": result.notes} if hasattr(result, "notes") and "items" not in shown else shown)
 
 
 def _shapes_of(module: str) -> "dict[str, Callable[[Any], dict[str, Any]]]":
@@ -36,6 +36,10 @@ def _shapes_of(module: str) -> "dict[str, Callable[[Any], dict[str, Any]]]":
         from lcm_lab.views import memory_json
 
         return memory_json.SHAPES
+    if module.startswith("lcm_lab.repairs"):
+        from lcm_lab.views import repairs_json
+
+        return repairs_json.SHAPES
     return SHAPES
 
 

@@ -42,6 +42,16 @@ KINDS: Final = {
     ("lcm_lab.memory.results", "ImportReport"): "memory:imported",
     ("lcm_lab.memory.results", "Forgotten"): "memory:forgotten",
     ("lcm_lab.memory.results", "MemoryExport"): "memory:export",
+    ("lcm_lab.repairs.plan", "Plan"): "repairs:plan",
+    ("lcm_lab.repairs.batch", "Batch"): "repairs:batch",
+    ("lcm_lab.repairs.results", "BatchResult"): "repairs:batch_result",
+    ("lcm_lab.repairs.journal", "Applied"): "repairs:applied",
+    ("lcm_lab.repairs.journal", "Journal"): "repairs:history",
+    ("lcm_lab.repairs.undo", "Undone"): "repairs:undone",
+    ("lcm_lab.repairs.undo", "UndoPlan"): "repairs:undo_plan",
+    ("lcm_lab.repairs.backups", "Restored"): "repairs:restored",
+    ("lcm_lab.repairs.kept", "Kept"): "repairs:kept",
+    ("lcm_lab.store.copies", "Copy"): "repairs:copy",
     ("lcm_lab.hooks.status", "Status"): "hooks:status",
     ("lcm_lab.hooks.self_test", "SelfTest"): "hooks:self_test",
 }
@@ -53,7 +63,7 @@ def of(result: Any, zone: Zone) -> list[Table]:
     place = KINDS[type(result).__module__, type(result).__name__]
     module, _, name = place.partition(":")
     made: list[Table] = getattr(import_module(f"lcm_lab.views.{module}"), name)(result, zone)
-    notes = getattr(getattr(result, "whole", result), "notes", ())
+    notes = () if place.startswith("repairs:") else getattr(getattr(result, "whole", result), "notes", ())
     if notes:
         rest = [f"and {len(notes) - _NAMED} more; lcm-lab check names them all"] if len(notes) > _NAMED else []
         said = [f"Read with care: {note}" for note in notes[:_NAMED]]

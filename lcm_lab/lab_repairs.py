@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lcm_lab.repairs.plan import Plan
     from lcm_lab.repairs.selecting import Selection
     from lcm_lab.repairs.steps import Step
-    from lcm_lab.repairs.undo import UndoPlan
+    from lcm_lab.repairs.undo import Undone, UndoPlan
     from lcm_lab.store.copies import Copy
     from lcm_lab.summarizer.chosen import Chosen
 
@@ -194,11 +194,12 @@ class Repairing:
         given = plan if isinstance(plan, plans.Plan) else plans.load(plan)
         return given.on(self.store).apply(backup=backup)
 
-    def undo(self, name: str | None = None) -> "UndoPlan":
-        """What an undo would take back: the last repair, or the plan, batch or journal entry ``name``.
+    def undo(self, name: str | None = None, *, backup: str = "auto") -> "Undone":
+        """Take back the last repair, or the plan, batch or journal entry ``name``."""
+        return self.undo_plan(name).apply(backup=backup)
 
-        ``lab.undo().apply()`` does it.
-        """
+    def undo_plan(self, name: str | None = None) -> "UndoPlan":
+        """What :meth:`undo` would take back."""
         from lcm_lab.repairs import undo
 
         return undo.UndoPlan(self.store, name, undo.find(self.store, name))

@@ -91,16 +91,17 @@ def undo(
     name: str | None,
     listed: bool,  # noqa: FBT001
     apply_it: bool,  # noqa: FBT001
+    dry_run: bool,  # noqa: FBT001
     apply_too: bool,  # noqa: FBT001
     backup: str,
-    **_given: Any,
 ) -> None:
     """Take back the last repair, or a plan, a batch or a journal entry by its name."""
+    one_of(apply_it or apply_too, dry_run)
     lab = settings.open()
     if listed:
         settings.show(lab.history())
         return
-    found = lab.undo(name)
+    found = lab.undo_plan(name)
     if not (apply_it or apply_too):
         settings.show(found)
         _hint(settings)
@@ -127,13 +128,14 @@ def restore(
     chosen: str | None,
     listed: bool,  # noqa: FBT001
     apply_it: bool,  # noqa: FBT001
+    dry_run: bool,  # noqa: FBT001
     apply_too: bool,  # noqa: FBT001
-    **_given: Any,
 ) -> None:
     """Put a backup (the newest without a name) in the place of the store; what is there is backed up before."""
     from lcm_lab.repairs import kept
     from lcm_lab.store import copies
 
+    one_of(apply_it or apply_too, dry_run)
     lab = settings.open()
     if listed:
         settings.show(kept.of(lab.store))
@@ -146,12 +148,21 @@ def restore(
     settings.show(lab.restore(found))
 
 
-def _show_or_apply(settings: Settings, plan: "Plan", *, apply_it: bool, backup: str, **_given: Any) -> None:
+def _show_or_apply(
+    settings: Settings, plan: "Plan", *, apply_it: bool, dry_run: bool, backup: str, **_given: Any
+) -> None:
+    one_of(apply_it, dry_run)
     if apply_it:
         settings.show(plan.apply(backup=backup))
         return
     settings.show(plan)
     _hint(settings)
+
+
+def one_of(apply_it: bool, dry_run: bool) -> None:  # noqa: FBT001
+    """Refuse what contradicts itself."""
+    if apply_it and dry_run:
+        raise click.UsageError("--apply and --dry-run contradict each other; give one of them.")
 
 
 def _hint(settings: Settings) -> None:

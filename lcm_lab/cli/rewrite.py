@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lcm_lab.cli import flags
+from lcm_lab.cli.change import one_of
 from lcm_lab.cli.options import Settings, command, conversation, maybe_conversation
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ def _run(
     verbose: bool = False,
 ) -> None:
     """Show the plan; or ask the model and show what it wrote; or write it."""
+    one_of(given["apply_it"], given["dry_run"] or given["preview"])
     asked = given["apply_it"] or given["preview"] or given["dry_run"] or given["diff"]
     if not batch.steps or not asked:
         settings.show(batch)
@@ -213,12 +215,13 @@ def _summarizer(lab: "Lab", given: dict[str, Any], cancelled: threading.Event, *
 
 
 def _say_who(described: str, warnings: tuple[str, ...], batch: "Batch") -> None:
+    from lcm_lab.analysis.wording import counted
     from lcm_lab.plain import safe
     from lcm_lab.views.repairs import about_usd
 
     totals = batch.totals
     cost = "" if batch.cost_usd is None else f", {about_usd(batch.cost_usd)}"
-    click.echo(f"lcm-lab: {safe(described)}; {totals.requests:,} requests{cost}.", err=True)
+    click.echo(f"lcm-lab: {safe(described)}; {counted(totals.requests, 'request')}{cost}.", err=True)
     for one in (*warnings, *batch.warnings):
         click.echo(f"lcm-lab: {safe(one)}", err=True)
 

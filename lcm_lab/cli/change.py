@@ -84,7 +84,7 @@ def apply(ctx: click.Context, /, settings: Settings, path: Path, backup: str) ->
 @click.option("--yes", "apply_too", is_flag=True, help="As --apply.")
 @flags.backup
 @click.pass_context
-def undo(
+def undo(  # noqa: PLR0917  (click hands them over by name)
     ctx: click.Context,
     /,
     settings: Settings,

@@ -54,7 +54,7 @@ def apply(store: StoreFile, path: str | Path, *, backup: str = "auto") -> Applie
                 **done,
             )
         )
-    saved = str(session.saved) if session.saved else None
+    saved = str(session.saved) if session.saved and any(one.status == "applied" for one in items) else None
     return BatchResult(found[0].operation, found[0].batch or "", True, tuple(items), saved)
 
 

@@ -202,7 +202,7 @@ def batch_result(result: BatchResult, _zone: Zone) -> list[Table]:
         f"Backup: {result.backup}" if result.backup else "",
         f"Undo it all: lcm-lab undo {result.batch} --apply" if result.applied and result.count("applied") else "",
         f"Go on with the rest: the same command with --resume {result.batch}"
-        if result.applied and result.operation == "rewrite" and not result.complete
+        if result.count("applied") and result.operation == "rewrite" and not result.complete
         else "",
         f"Made from a text that was replaced, and not written anew themselves: {', '.join(result.stale)}."
         if result.stale

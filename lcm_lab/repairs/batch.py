@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from lcm_lab import times, tokens
-from lcm_lab.errors import NotFound, UsageError
+from lcm_lab.errors import StalePlan, UsageError
 from lcm_lab.repairs import verdict as verdicts
 from lcm_lab.repairs.edits import SetText, TextState
 from lcm_lab.repairs.gather import Material, gather
@@ -164,20 +164,20 @@ class Batch:
             strict=self.options.strict,
             footer_expected=prompting.asks_for_footer(request.prompt),
         )
-        plan = None if judged.level == "refuse" else self.plan(step, material, draft, judged.notes)
+        said = (*judged.reasons, *judged.notes)
+        plan = None if judged.level == "refuse" else self.plan(step, material, draft, said)
         return Proposal(step, material, request, draft, judged, plan)
 
-    def plan(self, step: Step, material: Material, draft: Draft, notes: tuple[str, ...] = ()) -> Plan:
-        """The plan that writes a text in the place of a summary's."""
+    def plan(self, step: Step, material: Material, draft: Draft, said: tuple[str, ...] = ()) -> Plan:
+        """The plan that writes a text in the place of a summary's; ``said`` was said of the text.
+
+        Raises:
+            StalePlan: the summary is not what it was when ``material`` was gathered.
+        """
         row = self.store.read(lambda reader: images.image(reader, "summaries", step.summary_id))
         if row is None:
-            raise NotFound(f"Summary {step.summary_id} is not there any more.")
-        content = row["content"]
-        before = TextState(
-            content if isinstance(content, str | RawText) else str(content or ""),
-            row["token_count"],
-            row.get("model"),
-        )
+            raise StalePlan(f"Summary {step.summary_id} is not there any more.")
+        before = _before(row, material)
         text = draft.text.strip()
         size = tokens.plugin_tokens(text)
         after = TextState(text, size, draft.model if "model" in row else None)
@@ -198,7 +198,7 @@ class Batch:
             tokens_before=step.chosen.tokens,
             tokens_after=size,
             facts=_facts(material, draft, step),
-            warnings=(*notes, *_warnings(material)),
+            warnings=(*said, *_warnings(material)),
             store=self.store,
         )
 
@@ -229,6 +229,21 @@ def too_long(request: Request) -> str | None:
     return (
         f"its source needs a prompt of {size:,} tokens, more than any model takes ({MODEL_LIMIT:,}); nothing was sent"
     )
+
+
+def _before(row: images.Image, material: Material) -> TextState:
+    """What a summary says now, which has to be what it said when its new text was asked for."""
+    content = row["content"]
+    if isinstance(content, str | RawText):
+        said = content if isinstance(content, str) else content.decode("utf-8", "replace")
+        if said != material.old_content:
+            raise StalePlan(
+                f"Summary {material.summary_id} was changed by another program while its new text was made; what stands"
+                " there now was left alone."
+            )
+    else:
+        content = str(content or "")
+    return TextState(content, row["token_count"], row.get("model"))
 
 
 def _facts(material: Material, draft: Draft, step: Step) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Final
 
+from lcm_lab.analysis.health import markers
 from lcm_lab.errors import LcmLabError, ModelError, StalePlan, UsageError
 from lcm_lab.repairs import apply as writer
 from lcm_lab.repairs import backups, stale
@@ -18,11 +19,11 @@ from lcm_lab.repairs.batch import Batch, Progress, Proposal, too_long
 from lcm_lab.repairs.gather import Material
 from lcm_lab.repairs.results import BatchResult, Outcome
 from lcm_lab.repairs.steps import Step
-from lcm_lab.store import copies
+from lcm_lab.store import copies, lineage
 from lcm_lab.summarizer.seam import Draft, Request, Summarizer
 
 FAILURES_IN_A_ROW: Final = 5
-"""After so many requests in a row without any answer, or writes that failed, the rest is not tried."""
+"""After so many requests in a row without an answer that can be used, the rest is not tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,25 +120,26 @@ class Run:
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
                 asked = flying.pop(future)
                 if self._write:
-                    before.setdefault(asked.step.summary_id, asked.material.old_content)
+                    before.setdefault(asked.step.summary_id, _old(asked))
                 error = future.exception()
                 if error is not None and not isinstance(error, ModelError):
                     raise error
                 self._take(asked, error if isinstance(error, ModelError) else future.result())
 
     def _levels(self) -> Iterator[list[Step]]:
-        """Steps of equal depth that follow each other: where depths are right, none is a source of another."""
-        level: list[Step] = []
+        """Steps of equal depth that follow each other, none of them a source of another."""
+        ids = [one.summary_id for one in self._batch.steps]
+        sources = self._batch.store.read(lambda reader: lineage.sources_of(reader, ids))
+        level: dict[str, Step] = {}
         for step in self._batch.steps:
-            if level and (level[-1].chosen.label, level[-1].conversation_id) != (
-                step.chosen.label,
-                step.conversation_id,
-            ):
-                yield level
-                level = []
-            level.append(step)
+            # Depths may be wrong: what a step is made from has to be done before it is asked.
+            waits = any(one in level for one in sources.get(step.summary_id, ()))
+            if level and (waits or _rank(next(iter(level.values()))) != _rank(step)):
+                yield list(level.values())
+                level = {}
+            level[step.summary_id] = step
         if level:
-            yield level
+            yield list(level.values())
 
     def _ask(self, step: Step, texts: dict[str, str]) -> _Asked | None:
         """What to send for a step; None where nothing is, and the outcome says why."""
@@ -145,7 +147,7 @@ class Run:
             material = self._batch.material(step, texts)
             request = self._batch.request(material)
         except LcmLabError as error:
-            self._end(step, Outcome(step.summary_id, step.conversation_id, "failed", str(error)))
+            self._end(step, Outcome(step.summary_id, step.conversation_id, "failed", str(error), step.chosen.tokens))
             return None
         problem = material.problem or too_long(request)
         if problem is None and self._batch.options.strict and material.broken_sources:
@@ -161,10 +163,11 @@ class Run:
         outcome = Outcome(step.summary_id, step.conversation_id, "failed", tokens_before=step.chosen.tokens)
         if isinstance(draft, LcmLabError):
             self._failures += 1
+            # Requests that were under way when it stopped end here, too; the first reason stands.
             if isinstance(draft, ModelError) and draft.fatal:
-                self._stopped = str(draft)
+                self._stopped = self._stopped or str(draft)
             elif self._failures >= FAILURES_IN_A_ROW:
-                self._stopped = f"{self._failures} requests in a row failed"
+                self._stopped = self._stopped or f"{self._failures} requests in a row failed"
             self._end(step, replace(outcome, reason=str(draft)))
             return
         self._failures = 0
@@ -197,7 +200,7 @@ class Run:
             done = writer.apply(self._batch.store, proposal.plan, session=self._session)
         except LcmLabError as error:
             if not isinstance(error, StalePlan):
-                self._stopped = str(error)
+                self._stopped = self._stopped or str(error)
             return replace(outcome, reason=str(error))
         return replace(
             outcome,
@@ -246,3 +249,12 @@ class Run:
             stopped=self._stopped,
             notes=(self._batch.note,) if self._batch.note else (),
         )
+
+
+def _old(asked: _Asked) -> str:
+    """What a summary said before the batch, for its neighbours; of a broken one only that it was broken."""
+    return asked.material.old_content if asked.step.chosen.marker is None else markers.FALLBACK
+
+
+def _rank(step: Step) -> tuple[int, str]:
+    return step.conversation_id, step.chosen.label

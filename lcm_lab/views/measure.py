@@ -302,8 +302,12 @@ def report(result: "Report", zone: Zone) -> list[Table]:  # noqa: ARG001  (one s
     counts = result.counts
     errors, warnings = counted(counts["error"], "error"), counted(counts["warning"], "warning")
     said = f"{errors}, {warnings}, {counts['info']:,} for information"
-    if rows:
-        notes.append("This version looks and does not repair: no command here writes to a store.")
+    broken = [one for one in result.findings if one.code.startswith("K1")]
+    if broken:
+        lanes = {one.conversation_id for one in broken}
+        which = "--all" if len(lanes) > 1 else str(broken[0].conversation_id)
+        number = counted(sum(len(one.ids) for one in broken), "broken summary", "broken summaries")
+        notes.append(f"Next: 'lcm-lab repair {which}' shows what it takes to make {number} again; nothing is sent yet.")
     tones = [one.severity for one in result.findings]
     return [make(f"Health of {result.scope}: {said}", heads, rows, tones=tones, notes=notes)]
 

@@ -129,3 +129,36 @@ def test_a_notebook_shows_results_without_being_told(base_store: Path) -> None:
     assert "<table" in data["text/html"]
     assert "Asia/Tokyo" in data["text/html"]
     assert "summaries d1" in data["text/plain"]
+
+
+BROKEN = (
+    "UPDATE summaries SET content = content || char(10) || '[Truncated from 900 tokens]' WHERE summary_id = 'sum_la'"
+)
+TEXT = "The firewall blocks 8080.\nExpand for details about: the port"
+
+
+def test_check_names_the_command_that_repairs(make_store: StoreMaker) -> None:
+    shown = html_of(lcm_lab.open(make_store(BROKEN)).check())
+    assert "lcm-lab repair 44&#x27; shows what it takes to make 1 broken summary again" in shown
+    assert "lcm-lab repair" not in html_of(lcm_lab.open(make_store()).check())
+
+
+def test_every_result_of_a_repair_is_a_table(make_store: StoreMaker) -> None:
+    lab = lcm_lab.open(make_store(BROKEN), tz="UTC")
+    script = lcm_lab.Scripted(lambda _request: TEXT)
+    assert "1 truncation mark at the end" in html_of(lab.repair())
+    preview = lab.repair().preview(script)
+    assert "A preview: nothing was changed." in html_of(preview)
+    assert "+Expand for details about: the port" in html_of(preview.items[0].plan)
+    done = lab.repair().apply(script)
+    assert f"lcm-lab undo {done.batch} --apply" in html_of(done)
+    assert "No summary in this store is broken." in html_of(lab.repair())
+    plan = lab.dissolve(44, "sum_c1")
+    assert "Context of conversation 44:" in html_of(plan)
+    applied = plan.apply()
+    assert f"lcm-lab undo {applied.journal_id} --apply" in html_of(applied)
+    assert "Nothing was changed." in html_of(lab.undo_plan())
+    assert "Undone: 1 repair" in html_of(lab.undo())
+    assert "3 repairs in " in html_of(lab.history())
+    assert "were free before" in html_of(lab.backup())
+    assert "What was there before is kept in" in html_of(lab.restore())

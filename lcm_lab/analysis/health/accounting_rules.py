@@ -23,7 +23,9 @@ TOLERANCE: Final = 0.35
 _RECOUNT: Final = (
     "Store the estimate of its text; every view here uses the estimate meanwhile where the count is unusable."
 )
-_REFILL: Final = "A rewrite with this tool fills it from the lineage; lcm-tui and the plugin never do."
+_REFILL: Final = (
+    "Only these numbers are off, and nothing fills them in later: not the plugin, not lcm-tui, not a rewrite here."
+)
 
 
 def summary_counts(facts: Facts) -> Iterator[Finding]:
@@ -161,7 +163,7 @@ def file_ids(facts: Facts) -> Iterator[Finding]:
                 )
             else:
                 text = f"summary {node.summary_id} names file {one} of conversation {owner}"
-                advice = "Nothing to do: a transplant leaves file ids pointing to where they came from."
+                advice = "Nothing to do: lcm-tui's transplant leaves file ids pointing to where they came from."
                 yield node.finding("M3-file-elsewhere", "info", text, advice)
 
 

@@ -11,7 +11,7 @@ from lcm_lab.analysis.health.finding import Finding, Severity
 from lcm_lab.analysis.wording import counted, some
 from lcm_lab.store.checks import EdgeFact, LinkFact
 
-_DANGLING = "Remove the row; a rewrite or a dissolve of a summary with such an edge leaves that source out in silence."
+_DANGLING = "Remove the row; until then a rewrite goes without it and says so, and a dissolve is refused."
 _DEPTH: Final[dict[str, tuple[str, Severity, str]]] = {
     "kind": ("D2-kind-and-depth", "error", "Look at what it was made from, then set kind or depth."),
     "depth": ("D1-depth", "error", "Set the depth to {expected}."),

@@ -33,7 +33,7 @@ def marked(facts: Facts) -> Iterator[Finding]:
     for node in facts.nodes.values():
         if node.marker is not None:
             text = f"summary {node.summary_id} ({node.tokens:,} tokens) is broken: {node.marker.label}"
-            advice = "Repair it: the summary is made again from its sources, with a preview first."
+            advice = f"'lcm-lab repair {node.row.conversation_id}' has it made again from its sources; the plan comes first."
             yield node.finding(node.marker.code, "warning", text, advice)
 
 
@@ -75,7 +75,7 @@ def _no_compression(facts: Facts, node: Node) -> Finding | None:
         f"summary {node.summary_id} has {node.tokens:,} tokens and its sources have {total:,}: ratio "
         f"{node.tokens / total:.2f}, {node.tokens - total:,} tokens more than it stands for"
     )
-    advice = "Rewrite it, or dissolve what holds it; a short source often cannot be made shorter."
+    advice = f"{_rewrite(node)} has it written anew; a short source often cannot be made shorter."
     return node.finding("K2-no-compression", "warning", text, advice)
 
 
@@ -105,7 +105,7 @@ def copy_finding(node: Node) -> Finding:
     """K2 for a copy."""
     what = "messages" if node.is_leaf else "sources"
     text = f"suspect: summary {node.summary_id} ({node.tokens:,} tokens) is a verbatim copy of source: of its {what}"
-    advice = "Not counted as broken, and repaired only when chosen: rewrite it if the source is worth summarising."
+    advice = f"Not counted as broken: {_rewrite(node)} has it written anew, if the source is worth summarising."
     return node.finding("K2-verbatim-copy", "warning", text, advice)
 
 
@@ -113,7 +113,7 @@ def problem_finding(node: Node, problem: tuple[str, Severity, str]) -> Finding:
     """K2 for what :func:`text_problem` found."""
     code, severity, what = problem
     text = f"summary {node.summary_id} ({node.tokens:,} tokens) {what}"
-    return node.finding(code, severity, text, "Look at it beside its sources, then rewrite it.")
+    return node.finding(code, severity, text, f"Look at it beside its sources; {_rewrite(node)} has it written anew.")
 
 
 def twin_finding(node: Node, other: str) -> Finding:
@@ -123,8 +123,13 @@ def twin_finding(node: Node, other: str) -> Finding:
         "K2-identical-sibling",
         "warning",
         text,
-        "Look at both beside their sources; rewrite the one that does not fit.",
+        f"Look at both beside their sources; {_rewrite(node)} has the one that does not fit written anew.",
     )
+
+
+def _rewrite(node: Node) -> str:
+    # Advice is shared by rows that are reported together, so it names no summary.
+    return f"'lcm-lab rewrite {node.row.conversation_id} --summary ID'"
 
 
 def has_sources(facts: Facts, node: Node) -> bool:

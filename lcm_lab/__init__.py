@@ -3,8 +3,13 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Lab", "Memory", "notebook", "notebook_memory", "open", "open_memory"]
-_PLACES = {"Memory": "recall", "notebook_memory": "recall", "open_memory": "recall"}
+__all__ = ["Lab", "Memory", "Scripted", "notebook", "notebook_memory", "open", "open_memory"]
+_PLACES = {
+    "Memory": "recall",
+    "Scripted": "summarizer.seam",
+    "notebook_memory": "recall",
+    "open_memory": "recall",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from lcm_lab.errors import NotFound
 from lcm_lab.store.connect import StoreFile
 
 if TYPE_CHECKING:
+    from lcm_lab.lab import Lab
     from lcm_lab.repairs.backups import Restored
     from lcm_lab.repairs.batch import Batch, Operation
     from lcm_lab.repairs.journal import Applied, Journal
@@ -39,6 +40,23 @@ class Repairing:
     def state_dir(self) -> Path:
         """The OpenClaw state folder: the one the store lies in. A copy elsewhere has no agents beside it."""
         return self.store.path.parent
+
+    def rehearsal(self) -> "Lab":
+        """A Lab on a copy of the store in a temporary folder of its own, to try repairs on; nothing real is touched.
+
+        The folder, with the copy's backups and journal, is deleted when Python ends. No agents lie beside the copy.
+        """
+        import atexit
+        import shutil
+        import tempfile
+
+        from lcm_lab.lab import Lab
+        from lcm_lab.store import copies
+
+        folder = Path(tempfile.mkdtemp(prefix="lcm-lab-rehearsal-"))
+        # A handler, not a finalizer: plans and batches hold the store, and the Lab may be gone before them.
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return Lab(StoreFile(copies.aside(self.store, folder)), self.zone, chosen_by="lab.rehearsal()")
 
     def dissolve(
         self,

@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 
 def test_there_are_notebooks() -> None:
-    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02", "06"]
+    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02", "03", "06"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

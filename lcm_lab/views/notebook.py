@@ -33,7 +33,7 @@ def html(table: Table) -> str:
     )
     rows = "".join(_row(table, i) for i in range(len(table.rows)))
     grid = f'<table style="border-collapse:collapse"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
-    return f'<div style="overflow-x:auto">{title}{grid}{notes}</div>'
+    return f'<div style="overflow-x:auto;margin-bottom:8px">{title}{grid}{notes}</div>'
 
 
 _shown_in: dict[str, Zone] = {}

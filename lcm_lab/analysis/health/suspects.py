@@ -33,7 +33,7 @@ def marked(facts: Facts) -> Iterator[Finding]:
     for node in facts.nodes.values():
         if node.marker is not None:
             text = f"summary {node.summary_id} ({node.tokens:,} tokens) is broken: {node.marker.label}"
-            advice = f"'lcm-lab repair {node.row.conversation_id}' has it made again from its sources; the plan comes first."
+            advice = f"'lcm-lab repair {node.row.conversation_id}' has it made again from its sources, plan first."
             yield node.finding(node.marker.code, "warning", text, advice)
 
 

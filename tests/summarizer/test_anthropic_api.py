@@ -25,6 +25,8 @@ from tests.stand_in import Reply, StandIn, ok
 SECRET = "sk-ant-api03-very-secret"  # noqa: S105  (a made-up one)
 QUICK = Patience(timeout=2.0, deadline=5.0, attempts=3, first_wait=0.01, longest_wait=2.0)
 ASK = Request("Sum this up.", 100)
+ENDED_EARLY = Reply(body=said.events(said.cut_stream()), content_type="text/event-stream")
+"""A stream whose connection ends in good order, and in the middle of the message."""
 
 
 def against(url: str, *, model: str = "claude-sonnet-5-5", name: str = "anthropic", **more: Any) -> AnthropicSummarizer:
@@ -220,6 +222,8 @@ def test_a_wait_beyond_the_limits_is_not_begun() -> None:
         (said.broken_stream(), "anthropic is overloaded (It broke)."),
         (said.broken_stream("api_error"), "anthropic failed (HTTP 500) (It broke)."),
         (said.cut_stream(), "No connection to http://127.0.0.1"),
+        (said.error(400, "overloaded_error", "Full"), "anthropic is overloaded (Full)."),
+        (ENDED_EARLY, "No connection to http://127.0.0.1"),
     ],
 )
 def test_what_may_pass_is_tried_again_and_no_more_often_than_allowed(reply: Reply, sentence: str) -> None:
@@ -335,7 +339,8 @@ def _ping_for_ever(server: socket.socket, stop: threading.Event) -> None:
     with connection:
         connection.recv(65536)
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
-        while not stop.wait(0.02):
+        until = time.monotonic() + 3
+        while not stop.wait(0.02) and time.monotonic() < until:
             try:
                 connection.sendall(b'event: ping\ndata: {"type": "ping"}\n\n')
             except OSError:

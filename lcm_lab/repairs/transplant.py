@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from lcm_lab import times, tokens
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.errors import NotFound, NothingToDo, Refused, UsageError
 from lcm_lab.repairs import preview, transplant_context, transplant_dag
 from lcm_lab.repairs.edits import SwapItems
 from lcm_lab.repairs.journal import now
 from lcm_lab.repairs.plan import ContextChange, Plan, Shown, maker, new_id
 from lcm_lab.repairs.transplant_context import New, Seen
-from lcm_lab.repairs.transplant_dag import NAMED, Selection, some
+from lcm_lab.repairs.transplant_dag import Selection
 from lcm_lab.repairs.transplant_rows import Copies, copies
 from lcm_lab.store import copying, images, summaries
 from lcm_lab.store.connect import Reader
@@ -28,6 +29,7 @@ from lcm_lab.store.rows import Summary, kind_label
 from lcm_lab.store.text import preview as shortened
 
 ORDERS: Final = ("depth", "source")
+_NAMED: Final = 5
 _SHOWN: Final = 80
 
 
@@ -102,8 +104,8 @@ def plan(reader: Reader, source_id: int, target_id: int, *, zone: times.Zone, op
         operation="transplant",
         conversation_id=target_id,
         subject=str(source_id),
-        title=f"Copy {len(selection.summaries)} summaries and {result.copies.messages} messages of conversation "
-        f"{source_id} into conversation {target_id}",
+        title=f"Copy {_summaries(len(selection.summaries))} and {counted(result.copies.messages, 'message')} of "
+        f"conversation {source_id} into conversation {target_id}",
         edits=(*result.copies.edits, swap),
         made_at=now(),
         made_by=maker(),
@@ -147,11 +149,12 @@ def _refuse_duplicates(selection: Selection, target_id: int) -> None:
     digests = {str(row["summary_id"]): copying.digest(row["content"]) for row in selection.summaries}
     listed = [
         f"{one} (sha256 {digests[one][:12]}, {len(equal)} in the target: {some(held.summary_id for held in equal)})"
-        for one, equal in list(selection.matches.items())[:NAMED]
+        for one, equal in list(selection.matches.items())[:_NAMED]
     ]
     more = len(selection.matches) - len(listed)
+    number = f"{len(selection.matches)} of {_summaries(len(selection.summaries))}"
     raise Refused(
-        f"{len(selection.matches)} of {len(selection.summaries)} summaries are in conversation {target_id} already, "
+        f"{number} would be twice in conversation {target_id}, "
         f"text for text: {'; '.join(listed)}{f'; and {more} more' if more else ''}. Nothing was changed. If it is "
         "meant so, --skip-duplicates copies only the rest and links these; or delete them from the target first."
     )
@@ -173,8 +176,8 @@ def _result(reader: Reader, selection: Selection, target: _Target, options: Opti
     coming = [one for one in selection.tops if one not in selection.linked or made.new_ids[one] in accepted]
     if not coming:
         raise NothingToDo(
-            f"Conversation {target.conversation_id} has all {len(selection.tops)} summaries already, so there is "
-            f"nothing to copy. {' '.join(seen.notes[:NAMED])}"
+            f"Conversation {target.conversation_id} has what would be copied already "
+            f"({_summaries(len(selection.tops))}), so there is nothing to do. {' '.join(seen.notes[:_NAMED])}"
         )
     # What is linked stands there with its own time and count, which need not be those of its twin.
     rows = {one: selection.linked.get(one, one) for one in coming}
@@ -216,12 +219,12 @@ def _facts(source_id: int, target: _Target, result: _Result) -> tuple[tuple[str,
     ]
     linked = result.selection.linked
     return (
-        ("source", f"conversation {source_id}: {len(result.selection.tops)} summaries go into the context"),
+        ("source", f"conversation {source_id}: {_summaries(len(result.coming))} for the context of the target"),
         *items,
         ("summaries to copy", f"{len(rows)}: {tops} from the context, {len(rows) - tops} that they were made from"),
         ("by depth", ", ".join(f"{label} {count}" for (_, label), count in sorted(labels.items())) or "none"),
-        ("messages to copy", f"{made.messages:,} with {made.parts:,} parts"),
-        *([("large files", f"{made.files} rows, their payloads stay where they are")] if made.files else []),
+        ("messages to copy", f"{made.messages:,} with {counted(made.parts, 'part')}"),
+        *([("large files", f"{counted(made.files, 'row')}; the payloads stay where they are")] if made.files else []),
         *([("linked", f"{len(linked)} that the target has already, in the place of copies")] if linked else []),
         ("target", _held(target)),
         ("added tokens", f"{sum(one.tokens for _, one in result.coming):,}"),
@@ -231,8 +234,12 @@ def _facts(source_id: int, target: _Target, result: _Result) -> tuple[tuple[str,
 
 def _held(target: _Target) -> str:
     own = sum(1 for one in target.places if one.item_type == "summary")
-    number = f"{len(target.held)} summaries ({own} in the context)"
-    return f"conversation {target.conversation_id}: {number} and {target.messages:,} messages"
+    number = f"{_summaries(len(target.held))} ({own} in the context)"
+    return f"conversation {target.conversation_id}: {number} and {counted(target.messages, 'message')}"
+
+
+def _summaries(number: int) -> str:
+    return counted(number, "summary", "summaries")
 
 
 def _said(target: _Target, made: Copies, swap: SwapItems, behind: Iterable[Place]) -> list[str]:
@@ -252,6 +259,7 @@ def _said(target: _Target, made: Copies, swap: SwapItems, behind: Iterable[Place
         )
     if made.keys_left_out:
         said.append(
-            f"{made.keys_left_out} transcript or event keys are in the target already and stay empty in the copies."
+            f"{counted(made.keys_left_out, 'transcript or event key')} of copied messages stay empty: the target has "
+            "the same already."
         )
     return said

@@ -9,14 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
+from lcm_lab.analysis.wording import counted, some
 from lcm_lab.errors import Refused
 from lcm_lab.store import copying
 from lcm_lab.store.connect import Reader
 from lcm_lab.store.copying import Held
 from lcm_lab.store.images import Image
-
-NAMED = 5
-"""Rows that a refusal names; the rest are counted."""
 
 Below = dict[str, list[str]]
 """The direct sources of each summary, by its id."""
@@ -100,13 +98,6 @@ def closure(roots: Iterable[str], below: Below) -> set[str]:
                 found.add(one)
                 waiting.append(one)
     return found
-
-
-def some(names: Iterable[str]) -> str:
-    """The first few names and how many more there are."""
-    listed = list(names)
-    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
-    return ", ".join(listed[:NAMED]) + more
 
 
 def _edges(reader: Reader, roots: list[str]) -> list[Image]:
@@ -196,7 +187,7 @@ def _messages(reader: Reader, conversation_id: int, found: Selection) -> None:
     ]
     if lost:
         raise Refused(
-            f"{len(lost)} links lead to messages that do not exist ({some(lost)}), and the copies would be dead links. "
+            f"{counted(len(lost), 'link')} to messages that do not exist ({some(lost)}): the copies would end there. "
             "See 'lcm-lab check'."
         )
     foreign = [str(row["message_id"]) for row in found.messages if row["conversation_id"] != conversation_id]

@@ -217,9 +217,11 @@ def test_there_and_back_leaves_nothing(small: Path) -> None:
 def test_a_second_run_is_refused_and_changes_nothing(base_store: Path) -> None:
     applied(base_store, planned(base_store, 44, 45))
     before = dump(base_store)
-    with pytest.raises(Refused, match=r"3 of 3 summaries are in conversation 45 already.*sha256.*--skip-duplicates"):
+    with pytest.raises(
+        Refused, match=r"3 of 3 summaries would be twice in conversation 45, text.*sha256.*--skip-duplicates"
+    ):
         planned(base_store, 44, 45)
-    with pytest.raises(NothingToDo, match="has all 1 summaries already") as end:
+    with pytest.raises(NothingToDo, match=r"already \(1 summary\), so there is nothing") as end:
         planned(base_store, 44, 45, skip_duplicates=True)
     assert end.value.exit_code == 0
     assert dump(base_store) == before
@@ -349,7 +351,7 @@ def test_unknown_columns_bytes_sender_and_keys_are_kept(make_store: StoreMaker) 
         " VALUES (45, 3, 'user', 'Mine.', 2, 'e1')"
     )
     made = planned(path, 44, 45)
-    assert any("1 transcript or event keys are in the target already" in one for one in made.warnings)
+    assert any("1 transcript or event key of copied messages stay empty" in one for one in made.warnings)
     round_trip(path, made)
     found = table(path, "messages", 45)[1:]
     assert [one["weight"] for one in found] == [1.5] * 4

@@ -54,11 +54,10 @@ def apply(
         work = Work(connection, schema)
         work.index.locate(summaries_of(plan.edits))
         journal_id = f"j_{uuid.uuid4().hex[:12]}"
+        journal.announce(store, _entry(plan, journal_id, undoes=undoes, backup=saved))
         with writing.locked(connection) as lock:
-            work.expect(plan)
             inverse = work.make(plan, follow=undoes is None)
-            entry = _entry(plan, journal_id, inverse, undoes=undoes, backup=saved)
-            journal.begin(store, entry)
+            journal.begin(store, journal_id, inverse)
     # The lock is gone and the connection closed: what is written now also says which state the store was left in.
     try:
         journal.end(store, journal_id, journal.DONE, backup=saved.name if saved else None)
@@ -89,7 +88,6 @@ def settle(store: StoreFile) -> None:
 def _make(connection: sqlite3.Connection, schema: Schema, plan: Plan, *, follow: bool) -> None:
     work = Work(connection, schema)
     work.index.locate(summaries_of(plan.edits))
-    work.expect(plan)
     work.make(plan, follow=follow)
 
 
@@ -118,9 +116,7 @@ def _reads_as(work: Work, edits: tuple[Edit, ...]) -> bool:
     return True
 
 
-def _entry(
-    plan: Plan, journal_id: str, inverse: tuple[Edit, ...], *, undoes: str | None, backup: object | None
-) -> Entry:
+def _entry(plan: Plan, journal_id: str, *, undoes: str | None, backup: object | None) -> Entry:
     return Entry(
         journal_id=journal_id,
         plan_id=plan.plan_id,
@@ -136,6 +132,6 @@ def _entry(
         tokens_before=plan.tokens_before,
         tokens_after=plan.tokens_after,
         edits=plan.edits,
-        inverse=inverse,
+        inverse=(),
         backup=None if backup is None else str(getattr(backup, "name", backup)),
     )

@@ -6,15 +6,28 @@ Rows of a summary are found in the inner ``_content`` table, since the engine it
 """
 
 import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from lcm_lab.repairs.apply_rows import Rows, bound
 from lcm_lab.repairs.edits import SetIndex
 from lcm_lab.store.images import Value
+from lcm_lab.store.messages import batches, marks
 from lcm_lab.store.schema import quote
 
 OF_SUMMARIES: Final = ("summaries_fts", "summaries_fts_cjk")
 OF_MESSAGES: Final = "messages_fts"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What the rows of one summary or message shall hold; ``expected`` is what an undo thinks they hold."""
+
+    table: str
+    key: int | str
+    texts: tuple[Value, ...]
+    expected: tuple[Value, ...] | None = None
 
 
 class Index:
@@ -37,8 +50,9 @@ class Index:
             content = quote(f"{table}_content")
             try:
                 self._last[table] = self._one(f"SELECT COALESCE(max(id), 0) FROM {content}")
-                for row_id, summary_id in self._rows.connection.execute(f"SELECT id, c0 FROM {content}"):
-                    if summary_id in summary_ids:
+                for batch in batches(summary_ids):
+                    sql = f"SELECT id, c0 FROM {content} WHERE c0 IN ({marks(batch)})"
+                    for row_id, summary_id in self._rows.connection.execute(sql, batch):
                         self._known.setdefault((table, summary_id), []).append(row_id)
             except sqlite3.DatabaseError:
                 # Its inner table is damaged or missing; the write will say so.
@@ -58,25 +72,48 @@ class Index:
         except sqlite3.DatabaseError:
             return None
 
-    def put(self, table: str, key: int | str, texts: tuple[Value, ...]) -> SetIndex | None:
-        """Make the rows of a summary or message hold ``texts``; the inverse, or None where nothing could be written."""
-        before = self.texts(table, key)
-        connection = self._rows.connection
-        connection.execute("SAVEPOINT full_text")
-        try:
-            for one in self._ids(table, key):
-                connection.execute(f"DELETE FROM {quote(table)} WHERE rowid = ?", (one,))
-            made = [self._insert(table, key, text) for text in texts]
-        except sqlite3.DatabaseError as error:
-            connection.execute("ROLLBACK TO full_text")
-            self._note(
-                f"{table} could not be brought up to date ({error}); the plugin rebuilds it, or searches without."
-            )
-            return None
-        finally:
-            connection.execute("RELEASE full_text")
-        self._known[table, key] = made
-        return None if before is None else SetIndex(table, key, tuple(texts), before)
+    def put(self, changes: Iterable[Change]) -> list[SetIndex]:
+        """Make full-text rows hold what the changes say; the inverses of those that could be made.
+
+        Each table is written in one go, and by ascending number: the engine gathers what it will write until a
+        savepoint ends or a number is lower than the one before.
+        """
+        by_table: dict[str, list[Change]] = {}
+        for one in changes:
+            by_table.setdefault(one.table, []).append(one)
+        made: list[SetIndex] = []
+        for table, mine in by_table.items():
+            self._rows.connection.execute("SAVEPOINT full_text")
+            try:
+                found = self._put(table, mine)
+            except sqlite3.DatabaseError as error:
+                self._rows.connection.execute("ROLLBACK TO full_text")
+                self._note(
+                    f"{table} could not be brought up to date ({error}); the plugin rebuilds it, or searches without."
+                )
+            else:
+                made += found
+            finally:
+                self._rows.connection.execute("RELEASE full_text")
+        return made
+
+    def _put(self, table: str, changes: list[Change]) -> list[SetIndex]:
+        ids = {one.key: self._ids(table, one.key) for one in changes}
+        before = {one.key: self.texts(table, one.key) for one in changes}
+        for row_id in sorted(row_id for mine in ids.values() for row_id in mine):
+            self._rows.connection.execute(f"DELETE FROM {quote(table)} WHERE rowid = ?", (row_id,))
+        made = []
+        for one in sorted(changes, key=lambda one: (str(type(one.key)), one.key)):
+            was = before[one.key]
+            texts = one.texts
+            if one.expected is not None and was is not None and was != one.expected:
+                # Somebody brought it up to date meanwhile: it gets the present text, not the old one.
+                row = self._rows.image("messages" if table == OF_MESSAGES else "summaries", [one.key])
+                texts = () if row is None else (row.get("content"),)
+            self._known[table, one.key] = [self._insert(table, one.key, text) for text in texts]
+            if was is not None:
+                made.append(SetIndex(table, one.key, tuple(texts), was))
+        return made
 
     def _insert(self, table: str, key: int | str, text: Value) -> int:
         place, value = bound(text)

@@ -4,12 +4,13 @@ Columns we do not know are read and written like the others. A text that is not 
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from lcm_lab.errors import Refused, StalePlan
 from lcm_lab.repairs.edits import DeleteRows, InsertRows
 from lcm_lab.store.images import Image, RawText, Value
+from lcm_lab.store.messages import batches, marks
 from lcm_lab.store.rows import KEYS
 from lcm_lab.store.schema import Schema, quote
 
@@ -45,6 +46,7 @@ class Rows:
         self.schema = schema
         self.messages: dict[int, int] = {}
         self._users: dict[str, list[tuple[str, str, str]]] = {}
+        self._references: dict[str, list[tuple[str, str, str]]] = {}
 
     def image(self, table: str, key: Iterable[Value]) -> Image | None:
         """The row with this key; None where there is none."""
@@ -82,7 +84,10 @@ class Rows:
                 row["message_id"] = cursor.lastrowid
                 if isinstance(given, int) and cursor.lastrowid is not None:
                     self.messages[given] = cursor.lastrowid
-            added.append(self.image(edit.table, [row[name] for name in KEYS[edit.table]]) or row)
+            # A column that the plan does not name got its default: only then the row must be read to know it.
+            whole = row.keys() >= self.schema.names[edit.table]
+            key = [row[name] for name in KEYS[edit.table]]
+            added.append(row if whole else self.image(edit.table, key) or row)
         return DeleteRows(edit.table, tuple(reversed(added)))
 
     def delete(self, edit: DeleteRows) -> InsertRows:
@@ -91,20 +96,18 @@ class Rows:
         Raises:
             StalePlan: one of them is gone, reads otherwise, or something else uses it by now.
         """
-        gone = []
-        for row in edit.rows:
-            key = [row[name] for name in KEYS[edit.table]]
-            found = self.expect(edit.table, row)
-            self._unused(edit.table, found)
-            where = " AND ".join(f"{quote(name)} IS ?" for name in KEYS[edit.table])
-            try:
-                self.connection.execute(f"DELETE FROM {quote(edit.table)} WHERE {where}", tuple(key))
-            except sqlite3.IntegrityError as error:
-                raise StalePlan(
-                    f"{edit.table} {key[0]!r} is in use: something else in the store refers to it by now; "
-                    "make the plan again."
-                ) from error
-            gone.append(found)
+        gone = [self.expect(edit.table, row) for row in edit.rows]
+        self._unused(edit.table, gone)
+        where = " AND ".join(f"{quote(name)} IS ?" for name in KEYS[edit.table])
+        try:
+            self.connection.executemany(
+                f"DELETE FROM {quote(edit.table)} WHERE {where}",
+                [[row[name] for name in KEYS[edit.table]] for row in gone],
+            )
+        except sqlite3.IntegrityError as error:
+            raise StalePlan(
+                f"A row of {edit.table} is in use: something else refers to it by now; make the plan again."
+            ) from error
         return InsertRows(edit.table, tuple(reversed(gone)))
 
     def restorable(self, edit: DeleteRows) -> None:
@@ -113,8 +116,8 @@ class Rows:
         Raises:
             Refused: one of them refers to a row that is missing, so that foreign keys would not let it in again.
         """
-        for column, parent, parent_column in self._references_of(edit.table):
-            for row in edit.rows:
+        for row in (self.expect(edit.table, one) for one in edit.rows):
+            for column, parent, parent_column in self._references_of(edit.table):
                 value = row.get(column)
                 if value is not None and not self._any(parent, parent_column, value):
                     raise Refused(
@@ -154,15 +157,18 @@ class Rows:
             row["message_id"] = self.number(row["message_id"])
         return row
 
-    def _unused(self, table: str, row: Image) -> None:
-        """Look whether any row needs this one; SQLite would take it along, change it or leave it an orphan."""
-        named = f"{table} {':'.join(str(row[name]) for name in KEYS[table])}"
+    def _unused(self, table: str, rows: Sequence[Image]) -> None:
+        """Look whether anything needs these rows; SQLite would take it along, change it or leave it an orphan."""
         for user, column, own in self._users_of(table):
-            if row.get(own) is not None and self._any(user, column, row[own]):
-                raise StalePlan(
-                    f"{named} is in use: {user}.{column} refers to it, which the plan does not know; make the plan "
-                    "again. If that says the same, the row has to stay."
-                )
+            values = [row[own] for row in rows if row.get(own) is not None]
+            for batch in batches(values):
+                sql = f"SELECT {quote(column)} FROM {quote(user)} WHERE {quote(column)} IN ({marks(batch)}) LIMIT 1"
+                found = self.connection.execute(sql, batch).fetchone()
+                if found is not None:
+                    raise StalePlan(
+                        f"{table} {found[0]} is in use: {user}.{column} refers to it, which the plan does not know; "
+                        "make the plan again. If that says the same, the row has to stay."
+                    )
 
     def _users_of(self, table: str) -> list[tuple[str, str, str]]:
         """Table, column, and the column here that it refers to, for all that refers to rows of a table."""
@@ -180,12 +186,14 @@ class Rows:
 
     def _references_of(self, table: str) -> list[tuple[str, str, str]]:
         """Column, table and column there, for each declared reference of a table."""
-        sql = 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)'
-        return [
-            (column, parent, own or KEYS[parent][0])
-            for column, parent, own in self.connection.execute(sql, (table,))
-            if own or parent in KEYS
-        ]
+        if table not in self._references:
+            sql = 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)'
+            self._references[table] = [
+                (column, parent, own or KEYS[parent][0])
+                for column, parent, own in self.connection.execute(sql, (table,))
+                if own or parent in KEYS
+            ]
+        return self._references[table]
 
     def _any(self, table: str, column: str, value: Value) -> bool:
         sql = f"SELECT 1 FROM {quote(table)} WHERE {quote(column)} IS ? LIMIT 1"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from lcm_lab.errors import StalePlan
 from lcm_lab.repairs import apply_context
 from lcm_lab.repairs.apply_counts import Counting, Counts
-from lcm_lab.repairs.apply_index import OF_MESSAGES, Index
+from lcm_lab.repairs.apply_index import OF_MESSAGES, Change, Index
 from lcm_lab.repairs.apply_rows import Rows, bound, same
 from lcm_lab.repairs.edits import (
     AddCounts,
@@ -36,6 +36,7 @@ class Work:
         self.rows = Rows(connection, schema)
         self.index = Index(self.rows)
         self.counting = Counting(self.rows)
+        self._changes: list[Change] = []
         self._now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
     def expect(self, plan: Plan) -> None:
@@ -69,6 +70,8 @@ class Work:
         counts_before = self._counts(plan.edits) if follow else {}
         for edit in plan.edits:
             inverse[:0] = _HOW[type(edit)](self, edit, follow)
+        # At the end and together; in an undo after the rows, since the index is undone last.
+        inverse += self.index.put(self._changes)
         self._verify(plan.edits)
         if follow:
             inverse[:0] = self._spread(plan.edits, counts_before)
@@ -85,8 +88,9 @@ class Work:
             f"UPDATE summaries SET {sets} WHERE summary_id = ?",
             (*(value for _, value in places.values()), edit.summary_id),
         )
-        undo: list[Edit] = [SetText(edit.summary_id, edit.after, was)]
-        return undo + (self._index("summaries", edit.summary_id, edit.after.content) if follow else [])
+        if follow:
+            self._index("summaries", edit.summary_id, edit.after.content)
+        return [SetText(edit.summary_id, edit.after, was)]
 
     def swap(self, edit: Edit, _follow: bool) -> list[Edit]:  # noqa: FBT001
         """Swap a run of context items."""
@@ -97,37 +101,28 @@ class Work:
         """Put rows in."""
         assert isinstance(edit, InsertRows)  # noqa: S101
         undo = self.rows.insert(edit)
-        done: list[Edit] = [undo]
         if follow and edit.table in ("summaries", "messages"):
             for row in undo.rows:
-                key = _key(edit.table, row)[0]
                 if edit.table == "summaries" or str(row.get("content") or "").strip():
-                    done += self._index(edit.table, key, row.get("content"))
-        return done
+                    self._index(edit.table, _key(edit.table, row)[0], row.get("content"))
+        return [undo]
 
     def delete(self, edit: Edit, follow: bool) -> list[Edit]:  # noqa: FBT001
         """Take rows away."""
         assert isinstance(edit, DeleteRows)  # noqa: S101
         if follow:
             self.rows.restorable(edit)
-        index: list[Edit] = []
         if follow and edit.table in ("summaries", "messages"):
             for row in edit.rows:
-                index += self._index(edit.table, _key(edit.table, row)[0], None)
-        return [self.rows.delete(edit), *index]
+                self._index(edit.table, _key(edit.table, row)[0], None)
+        return [self.rows.delete(edit)]
 
     def set_index(self, edit: Edit, _follow: bool) -> list[Edit]:  # noqa: FBT001
         """Make a full-text table hold what it held; where it was brought up to date meanwhile, the present text."""
         assert isinstance(edit, SetIndex)  # noqa: S101
-        if edit.table not in self.index.tables("messages" if edit.table == OF_MESSAGES else "summaries"):
-            return []
-        texts = edit.texts
-        present = self.index.texts(edit.table, edit.key)
-        if present is not None and present != edit.before:
-            row = self.rows.image("messages" if edit.table == OF_MESSAGES else "summaries", [edit.key])
-            texts = () if row is None else (row.get("content"),)
-        done = self.index.put(edit.table, edit.key, texts)
-        return [] if done is None else [done]
+        if edit.table in self.index.tables("messages" if edit.table == OF_MESSAGES else "summaries"):
+            self._changes.append(Change(edit.table, edit.key, edit.texts, edit.before))
+        return []
 
     def add_counts(self, edit: Edit, follow: bool) -> list[Edit]:  # noqa: FBT001
         """Add to what a summary counts."""
@@ -135,11 +130,10 @@ class Work:
         done = self.counting.add(edit.summary_id, edit.deltas, back=not follow)
         return [] if done is None else [done]
 
-    def _index(self, kind: str, key: Value, text: Value) -> list[Edit]:
-        if not isinstance(key, int | str):
-            return []
-        made = [self.index.put(table, key, () if text is None else (text,)) for table in self.index.tables(kind)]
-        return [one for one in made if one is not None]
+    def _index(self, kind: str, key: Value, text: Value) -> None:
+        if isinstance(key, int | str):
+            texts = () if text is None else (text,)
+            self._changes += [Change(table, key, texts) for table in self.index.tables(kind)]
 
     def _expect_text(self, edit: SetText) -> TextState:
         row = self.rows.image("summaries", [edit.summary_id])

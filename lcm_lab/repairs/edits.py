@@ -145,6 +145,8 @@ def from_json(given: Any) -> Edit:
 
 
 def _out(value: Any) -> Any:
+    if value is None or type(value) in (int, float, str):
+        return value
     if isinstance(value, RawText):
         return {"text64": base64.b64encode(value).decode()}
     if isinstance(value, bytes):
@@ -152,7 +154,7 @@ def _out(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_out(one) for one in value]
     if isinstance(value, dict):
-        return {name: _out(one) for name, one in value.items()}
+        return {name: one if type(one) in (int, str) else _out(one) for name, one in value.items()}
     if isinstance(value, TextState | Item):
         return {one.name: _out(getattr(value, one.name)) for one in fields(value)}
     return value

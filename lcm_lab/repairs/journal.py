@@ -1,7 +1,8 @@
 """What was applied to a store: a file beside it, one JSON object a line, never rewritten.
 
-``<store>.lcm-lab-journal.jsonl`` holds for each repair a line ``begin`` with the edits that would undo it, written and
-synced while the write lock is held and before the store commits, and a line ``done`` after. A process killed between
+``<store>.lcm-lab-journal.jsonl`` holds for each repair a line ``plan`` with its edits; a line ``begin`` with those
+that would undo it, written and synced while the write lock is held and before the store commits; and a line ``done``
+after. A process killed between
 the two leaves a begin without an end; :func:`settle` then asks the store itself which of the two states it is in. So
 a repair is never lost from the journal, and never in it without being in the store. Checked by
 ``tests/repairs/test_journal.py`` and by kills in ``tests/faults``.
@@ -133,10 +134,14 @@ def read(store: StoreFile) -> Journal:
     """The journal of a store; empty where nothing was ever applied. A line cut off by a crash is left out."""
     path = path_of(store)
     found: dict[str, Entry] = {}
+    plans: dict[str, dict[str, Any]] = {}
     for line in _lines(path):
         kind, key = line.get("line"), str(line.get("id", ""))
-        if kind == "begin":
-            entry = _entry(line, path)
+        if kind == "plan":
+            plans[key] = line
+        elif kind == "begin":
+            # The line that names the plan comes before; a plan without a beginning was never begun.
+            entry = _entry({**plans.pop(key, {}), **line}, path)
             found[entry.journal_id] = entry
         elif kind in ("done", "rolled back", "unclear") and key in found:
             if found[key].state == DONE:
@@ -151,12 +156,17 @@ def read(store: StoreFile) -> Journal:
     return Journal(path, tuple(found.values()))
 
 
-def begin(store: StoreFile, entry: Entry) -> None:
-    """Write down what is about to be committed, and wait until it is on the disk."""
+def announce(store: StoreFile, entry: Entry) -> None:
+    """Write down what is going to be tried; outside of the write lock, since it may be much."""
     line = {name: getattr(entry, name) for name in _PLAIN}
     line["edits"] = [closed.to_json(one) for one in entry.edits]
-    line["inverse"] = [closed.to_json(one) for one in entry.inverse]
-    _append(store, {"line": "begin", "id": entry.journal_id, **line}, but=", so nothing was changed")
+    _append(store, {**line, "line": "plan", "id": entry.journal_id}, but=", so nothing was changed")
+
+
+def begin(store: StoreFile, journal_id: str, inverse: Iterable[Edit]) -> None:
+    """Write down what would undo that which is about to be committed, and wait until it is on the disk."""
+    line = {"line": "begin", "id": journal_id, "inverse": [closed.to_json(one) for one in inverse]}
+    _append(store, line, but=", so nothing was changed")
 
 
 def end(store: StoreFile, journal_id: str, state: str, *, backup: str | None = None) -> None:

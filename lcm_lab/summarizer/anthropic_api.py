@@ -80,10 +80,12 @@ class AnthropicSummarizer:
         Raises:
             ModelError: see the tree in ``lcm_lab.errors``.
         """
+        client = self._shared_client()
+        # The clock starts here: loading the library, by the first request of a process, is not the server's time.
         tries = Tries(self._patience)
         while True:
             try:
-                return self._draft(self._ask(request, tries), tries)
+                return self._draft(self._ask(client, request, tries), tries)
             except Exception as error:  # noqa: BLE001  (whatever the library raises becomes one sentence)
                 wait = self._next(error, tries)
             if wait and self._cancelled.wait(wait):
@@ -97,12 +99,12 @@ class AnthropicSummarizer:
         """
         import anthropic
 
-        tries = Tries(self._patience)
         # A client belongs to the loop it was first used in, so this one lives for one request.
         settings = self._settings()
         if self._provider.is_local:
             settings["http_client"] = anthropic.DefaultAsyncHttpxClient(trust_env=False)
         async with anthropic.AsyncAnthropic(**settings) as client:
+            tries = Tries(self._patience)
             while True:
                 try:
                     return self._draft(await self._ask_async(client, request, tries), tries)
@@ -121,11 +123,11 @@ class AnthropicSummarizer:
         if client is not None:
             client.close()
 
-    def _ask(self, request: Request, tries: Tries) -> dict[str, Any]:
+    def _ask(self, client: "anthropic.Anthropic", request: Request, tries: Tries) -> dict[str, Any]:
         from anthropic import Stream
 
         self._check(tries)
-        with self._shared_client().messages.create(**self._body(request, tries)) as stream:
+        with client.messages.create(**self._body(request, tries)) as stream:
             response = stream.response
             if not self._streams(response):
                 return message_of(response.read().decode("utf-8", "replace"), self._provider.address)

@@ -23,7 +23,7 @@ from tests import stand_in as said
 from tests.stand_in import Reply, StandIn, ok
 
 SECRET = "sk-ant-api03-very-secret"  # noqa: S105  (a made-up one)
-QUICK = Patience(timeout=2.0, deadline=5.0, attempts=3, first_wait=0.01, longest_wait=2.0)
+QUICK = Patience(timeout=20.0, deadline=60.0, attempts=3, first_wait=0.01, longest_wait=2.0)
 ASK = Request("Sum this up.", 100)
 ENDED_EARLY = Reply(body=said.events(said.cut_stream()), content_type="text/event-stream")
 """A stream whose connection ends in good order, and in the middle of the message."""

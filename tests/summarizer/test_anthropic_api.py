@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
+import anthropic  # noqa: F401  (loaded here, so that no test's time includes it)
 import pytest
 
 from lcm_lab.errors import BadReply, ModelBusy, ModelError, ModelRefused

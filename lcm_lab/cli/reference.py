@@ -11,9 +11,9 @@ from lcm_lab.cli.main import COMMANDS, cli
 
 _HEAD = """# Command reference
 
-Made by `make docs` from the commands themselves. Exit codes: 0 fine, 1 `check`, `hooks status` or `hooks self-test`
-found something wrong, 2 wrong usage, 3 could not do it or refused. Errors are one sentence on standard error. JSON
-shapes: [json.md](json.md).
+Made by `make docs` from the commands themselves. Exit codes: 0 fine, or nothing to do; 1 `check`, `hooks status` or
+`hooks self-test` found something wrong, or a repair left some items undone; 2 wrong usage; 3 could not do it or
+refused. Errors are one sentence on standard error. JSON shapes: [json.md](json.md). Repairs: [repairs.md](repairs.md).
 """
 
 

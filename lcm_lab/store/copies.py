@@ -220,7 +220,7 @@ def _copy_within(source: sqlite3.Connection, target: sqlite3.Connection, store: 
         if remaining and time.perf_counter() - started > LIMIT_SECONDS:
             raise StoreBusy(
                 f"The backup of {store.given} took longer than {LIMIT_SECONDS:.0f} s, in which nobody could write to "
-                "it (it is in DELETE mode); stop the gateway and make one with 'lcm-lab backup --wait', then go on."
+                "it (it is in DELETE mode); stop the gateway first."
             )
 
     # A read lock of our own keeps writers from starting the copy over.

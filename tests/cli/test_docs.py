@@ -46,6 +46,8 @@ SAMPLES = (
     ["info"], ["agents"], ["sessions", "main"], ["conversations"], ["show", "1", "--limit", "3"], ["dag", "1"],
     ["dag", "1", "--summary", "sum_1b9d717135c1d08d"], ["context", "1"], ["files", "1"], ["briefs", "2"], ["search", "shop"],
     ["budget"], ["budget", "1"], ["check", "1"], ["sql", "SELECT 1 AS one"],
+    ["repair", "--all"], ["doctor"], ["rewrite", "1", "--depth", "1"], ["dissolve", "1", "--summary-id", "sum_59d770863c778305"],
+    ["transplant", "3", "4"], ["undo", "--list"], ["restore", "--list"], ["backup"],
 )  # fmt: skip
 
 
@@ -60,7 +62,8 @@ def test_every_field_of_the_json_is_described(command: list[str], tmp_path: Path
         env=env,
     )
     told = json.loads(done.stdout)
-    rows = [row for row in [*told.get("rows", []), *told.get("findings", [])] if isinstance(row, dict)]
+    lists = (told.get(name) for name in ("rows", "findings", "items"))
+    rows = [row for one in lists if isinstance(one, list) for row in one if isinstance(row, dict)]
     described = (ROOT / "docs" / "json.md").read_text("utf-8")
     columns = {name for names in KNOWN_COLUMNS.values() for name in names}
     unknown = [

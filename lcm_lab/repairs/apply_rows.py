@@ -4,7 +4,8 @@ Columns we do not know are read and written like the others. A text that is not 
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from lcm_lab.errors import Refused, StalePlan
@@ -62,33 +63,28 @@ class Rows:
         Raises:
             StalePlan: one of them is there already.
         """
-        added = []
-        for image in edit.rows:
-            row = self._numbered(edit.table, self.fitted(edit.table, image))
-            names = [
-                name for name in row if not (edit.table == "messages" and name == "message_id" and row[name] is None)
-            ]
-            places = [bound(row[name]) for name in names]
-            sql = (
-                f"INSERT INTO {quote(edit.table)} ({', '.join(map(quote, names))}) "
-                f"VALUES ({', '.join(place for place, _ in places)})"
-            )
-            try:
-                cursor = self.connection.execute(sql, tuple(value for _, value in places))
-            except sqlite3.IntegrityError as error:
-                raise StalePlan(
-                    f"{edit.table}: a row of the plan does not fit the store any more ({error}); make the plan again."
-                ) from error
-            if edit.table == "messages":
-                given = image.get("message_id")
-                row["message_id"] = cursor.lastrowid
-                if isinstance(given, int) and cursor.lastrowid is not None:
-                    self.messages[given] = cursor.lastrowid
-            # A column that the plan does not name got its default: only then the row must be read to know it.
-            whole = row.keys() >= self.schema.names[edit.table]
-            key = [row[name] for name in KEYS[edit.table]]
-            added.append(row if whole else self.image(edit.table, key) or row)
-        return DeleteRows(edit.table, tuple(reversed(added)))
+        rows = [self.fitted(edit.table, image) for image in edit.rows]
+        if edit.table == "messages":
+            self._number(rows)
+        rows = [{**row, "message_id": self.number(row["message_id"])} if "message_id" in row else row for row in rows]
+        try:
+            for alike in _alike(rows):
+                places = [bound(value)[0] for value in alike[0].values()]
+                self.connection.executemany(
+                    f"INSERT INTO {quote(edit.table)} ({', '.join(map(quote, alike[0]))}) VALUES ({', '.join(places)})",
+                    [[bound(value)[1] for value in row.values()] for row in alike],
+                )
+        except sqlite3.IntegrityError as error:
+            raise StalePlan(
+                f"{edit.table}: a row of the plan does not fit the store any more ({error}); make the plan again."
+            ) from error
+        # A column that the plan does not name got its default: only then the row must be read to know it.
+        names = self.schema.names[edit.table]
+        whole = [
+            row if row.keys() >= names else self.image(edit.table, [row[name] for name in KEYS[edit.table]]) or row
+            for row in rows
+        ]
+        return DeleteRows(edit.table, tuple(reversed(whole)))
 
     def delete(self, edit: DeleteRows) -> InsertRows:
         """Take the rows away; the inverse puts them back, columns we do not know included.
@@ -145,17 +141,29 @@ class Rows:
         """The number a message was given, for a provisional one; other values as they are."""
         return self.messages.get(value, value) if isinstance(value, int) and value < 0 else value
 
-    def _numbered(self, table: str, image: Image) -> Image:
-        row = dict(image)
-        if table == "messages":
-            if isinstance(row.get("message_id"), int) and int(str(row["message_id"])) < 0:
-                row["message_id"] = None
+    def _number(self, rows: list[Image]) -> None:
+        """Give new messages the numbers and places that come next; nobody else can write meanwhile."""
+        after = self._most("SELECT max(message_id) FROM messages")
+        if self.schema.has("sqlite_sequence"):
+            after = max(after, self._most("SELECT max(seq) FROM sqlite_sequence WHERE name = 'messages'"))
+        places: dict[Value, int] = {}
+        for row in rows:
+            given = row.get("message_id")
+            if given is None or (isinstance(given, int) and given < 0):
+                after += 1
+                row["message_id"] = after
+                if isinstance(given, int):
+                    self.messages[given] = after
             if row.get("seq") is None:
-                sql = "SELECT COALESCE(max(seq) + 1, 0) FROM messages WHERE conversation_id = ?"
-                row["seq"] = self.connection.execute(sql, (row["conversation_id"],)).fetchone()[0]
-        elif "message_id" in row:
-            row["message_id"] = self.number(row["message_id"])
-        return row
+                lane = row["conversation_id"]
+                if lane not in places:
+                    sql = "SELECT COALESCE(max(seq) + 1, 0) FROM messages WHERE conversation_id = ?"
+                    places[lane] = int(self.connection.execute(sql, (lane,)).fetchone()[0])
+                row["seq"], places[lane] = places[lane], places[lane] + 1
+
+    def _most(self, sql: str) -> int:
+        found = self.connection.execute(sql).fetchone()[0]
+        return found if isinstance(found, int) else 0
 
     def _unused(self, table: str, rows: Sequence[Image]) -> None:
         """Look whether anything needs these rows; SQLite would take it along, change it or leave it an orphan."""
@@ -198,6 +206,16 @@ class Rows:
     def _any(self, table: str, column: str, value: Value) -> bool:
         sql = f"SELECT 1 FROM {quote(table)} WHERE {quote(column)} IS ? LIMIT 1"
         return self.connection.execute(sql, (value,)).fetchone() is not None
+
+
+def _alike(rows: list[Image]) -> Iterator[list[Image]]:
+    """Rows that one statement can put in: the same columns, in the same order, bound in the same way."""
+
+    def shape(row: Image) -> tuple[tuple[str, str], ...]:
+        return tuple((name, bound(value)[0]) for name, value in row.items())
+
+    for _, alike in groupby(rows, shape):
+        yield list(alike)
 
 
 def same(one: Value, other: Value) -> bool:

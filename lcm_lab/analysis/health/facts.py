@@ -9,6 +9,7 @@ does not turn into false findings in another. Checked by ``tests/analysis/test_h
 from dataclasses import dataclass, field
 from typing import Any
 
+from lcm_lab import times
 from lcm_lab.analysis.health.duplicates import Fingerprint
 from lcm_lab.analysis.health.finding import Finding, Quoted, Severity
 from lcm_lab.analysis.health.markers import MarkerKind
@@ -81,12 +82,37 @@ class Facts:
     quoted: list[Quoted] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     _sources: dict[str, list[EdgeFact]] | None = None
+    _copied: set[int] | None = None
 
     @property
     def has_times(self) -> bool:
         """Whether this store's summaries have times at all."""
         has = self.reader.schema.has
         return has("summaries", "earliest_at") and has("summaries", "latest_at")
+
+    def copied(self) -> set[int]:
+        """Messages that a transplant put here.
+
+        A copied leaf keeps its times, so all it covers is older than the message before the first of its own;
+        lcm-tui's copies have no times at all.
+        """
+        if self._copied is None:
+            self._copied = set()
+            before: dict[int, str | None] = {}
+            last: str | None = None
+            for one in self.messages.values():
+                before[one.message_id], last = last, one.created_at
+            for node in self.nodes.values():
+                mine = [link.message_id for link in self.links.get(node.summary_id, ())]
+                if node.is_leaf and self._is_copy(node, [before.get(one) for one in mine[:1]]):
+                    self._copied.update(mine)
+        return self._copied
+
+    def _is_copy(self, node: Node, before: list[str | None]) -> bool:
+        if self.has_times and node.row.earliest_at is None:
+            return True
+        last = times.parse(node.row.latest_at)
+        return last is not None and any((moment := times.parse(one)) is not None and last < moment for one in before)
 
     def sources(self) -> dict[str, list[EdgeFact]]:
         """The edges from each derived node to its sources, in their order."""

@@ -162,8 +162,8 @@ def shared(facts: Facts) -> Iterator[Finding]:
                 leaves.setdefault(link.message_id, []).append(node)
     for message_id, nodes in leaves.items():
         if len(nodes) > 1:
-            # Transplant copies leaves that share messages, and leaves their times empty: that is legal.
-            copied = facts.has_times and any(node.row.earliest_at is None for node in nodes)
+            # Transplant copies leaves that share messages: that is legal.
+            copied = message_id in facts.copied()
             severity: Severity = "info" if copied else "warning"
             text = f"message {message_id} is linked to {len(nodes)} leaves: {some(node.summary_id for node in nodes)}"
             advice = "Nothing is lost, but the message is told in each of them; compare the leaves."

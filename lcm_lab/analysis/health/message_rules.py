@@ -51,7 +51,7 @@ def time_order(facts: Facts) -> Iterator[Finding]:
         last = (stamp, one)
     if not backwards:
         return
-    copied = _transplanted(facts)
+    copied = facts.copied()
     for legal in (False, True):
         ids = tuple(str(one.message_id) for one in backwards if (one.message_id in copied) == legal)
         if ids:
@@ -141,18 +141,6 @@ def _tool_rows(facts: Facts) -> Iterator[Finding]:
         )
         advice = "The plugin shows such a result to the model as plain assistant text."
         yield Finding("P1-tool-without-call", "info", _MESSAGES, tuple(ids), facts.conversation_id, text, advice)
-
-
-def _transplanted(facts: Facts) -> set[object]:
-    """Messages of leaves without times: transplant copies both that way."""
-    if not facts.has_times:
-        return set()
-    return {
-        link.message_id
-        for node in facts.nodes.values()
-        if node.is_leaf and node.row.earliest_at is None
-        for link in facts.links.get(node.summary_id, ())
-    }
 
 
 def _duplicate_text(one: Duplicate) -> str:

@@ -52,6 +52,7 @@ def apply(
                 _make(connection, schema, plan, follow=undoes is None)
         saved = session.ensure()
         work = Work(connection, schema)
+        work.holds(plan.edits)
         work.index.locate(summaries_of(plan.edits))
         journal_id = f"j_{uuid.uuid4().hex[:12]}"
         journal.announce(store, _entry(plan, journal_id, undoes=undoes, backup=saved))

@@ -86,6 +86,9 @@ class Index:
             self._rows.connection.execute("SAVEPOINT full_text")
             try:
                 found = self._put(table, mine)
+                # Here the engine writes what it gathered; at the end of the other savepoint it would be too late.
+                self._rows.connection.execute("SAVEPOINT full_text_written")
+                self._rows.connection.execute("RELEASE full_text_written")
             except sqlite3.DatabaseError as error:
                 self._rows.connection.execute("ROLLBACK TO full_text")
                 self._note(

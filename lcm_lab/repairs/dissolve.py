@@ -156,18 +156,18 @@ def _covered(reader: Reader, node: Node, seen: set[str]) -> dict[str, str]:
             )
     found: dict[str, str] = {}
     for top in sorted(seen - {node.summary_id}):
-        for one in _reach(below, top, but=node.summary_id):
+        for one in _reach(below, top):
             found.setdefault(one, top)
     return found
 
 
-def _reach(below: dict[str, list[str]], top: str, *, but: str = "") -> set[str]:
-    """All that a summary was made from, whatever level; not through ``but``."""
+def _reach(below: dict[str, list[str]], top: str) -> set[str]:
+    """All that a summary was made from, on whatever level."""
     found: set[str] = set()
     waiting = list(below.get(top, ()))
     while waiting:
         one = waiting.pop()
-        if one not in found and one != but:
+        if one not in found:
             found.add(one)
             waiting += below.get(one, ())
     return found

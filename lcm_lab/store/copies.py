@@ -192,7 +192,10 @@ def restore(store: StoreFile, source: Path) -> Copy:
 
 
 def _copy(store: StoreFile, path: Path) -> None:
-    source = sqlite3.connect(store.path.as_uri() + "?mode=ro", uri=True, timeout=LIMIT_SECONDS, isolation_level=None)
+    # Nobody has a store without a log open; a read-only connection would make one and could not take it away again.
+    mode = "ro" if store.journal_mode != "wal" or store.wal.exists() else "rw"
+    uri = f"{store.path.as_uri()}?mode={mode}"
+    source = sqlite3.connect(uri, uri=True, timeout=LIMIT_SECONDS, isolation_level=None)
     target = sqlite3.connect(path, isolation_level=None)
     try:
         if store.journal_mode == "wal":

@@ -15,6 +15,9 @@ from unittest import mock
 from lcm_lab.cli import main
 from tests.stand_in import StandIn
 
+GOOD = "The firewall blocks 8080, so they took 443.\nExpand for details about: ports"
+"""A reply that is a good summary of any of the small stores' texts."""
+
 
 @dataclass(frozen=True)
 class Done:
@@ -48,6 +51,27 @@ def lcm_lab(*arguments: object, home: Path, env: dict[str, str] | None = None) -
     return Done(code, out.getvalue(), err.getvalue())
 
 
+class User:
+    """A user with a store, a home folder, and a stand-in for the model."""
+
+    def __init__(self, path: Path, home: Path, server: StandIn) -> None:
+        self.path, self.home, self.server = path, home, server
+        self.env: dict[str, str] = {"LCM_SUMMARY_BASE_URL": server.url}
+
+    def __call__(self, *words: object, **env: str) -> Done:
+        """What a command does on the store."""
+        return lcm_lab("--db", self.path, *words, home=self.home, env={**self.env, **env})
+
+    def line(self, words: str, **env: str) -> Done:
+        """As a call, of a line as it is typed."""
+        return self(*words.split(), **env)
+
+    @property
+    def prompts(self) -> list[str]:
+        """What was sent."""
+        return [one.prompt for one in self.server.requests]
+
+
 def dump(path: Path, *, leave_out: Iterable[str] = ()) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table of a store, but for these tables and those inside of full-text search."""
     with closing(sqlite3.connect(path)) as connection:
@@ -75,8 +99,3 @@ def beside(path: Path) -> list[str]:
     """The files in the folder of a store that are neither it nor its log."""
     own = {path.name, f"{path.name}-wal", f"{path.name}-shm"}
     return sorted(one.name for one in path.parent.iterdir() if one.name not in own)
-
-
-def asked(server: StandIn) -> list[str]:
-    """The prompts a stand-in was sent."""
-    return [one.prompt for one in server.requests]

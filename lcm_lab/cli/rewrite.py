@@ -152,6 +152,9 @@ def _run(
     """Show the plan; or ask the model and show what it wrote; or write it."""
     one_of(given["apply_it"], given["dry_run"] or given["preview"])
     asked = given["apply_it"] or given["preview"] or given["dry_run"] or given["diff"]
+    if asked and not batch.steps and settings.as_json:
+        settings.show(batch.nothing(applied=given["apply_it"]))
+        return
     if not batch.steps or not asked:
         settings.show(batch)
         if verbose and not settings.as_json:
@@ -221,8 +224,10 @@ def _say_who(described: str, warnings: tuple[str, ...], batch: "Batch") -> None:
 
     totals = batch.totals
     cost = "" if batch.cost_usd is None else f", {about_usd(batch.cost_usd)}"
+    # First, because it may find that a prompt cannot be used.
+    said = (*warnings, *batch.warnings)
     click.echo(f"lcm-lab: {safe(described)}; {counted(totals.requests, 'request')}{cost}.", err=True)
-    for one in (*warnings, *batch.warnings):
+    for one in said:
         click.echo(f"lcm-lab: {safe(one)}", err=True)
 
 
@@ -239,7 +244,11 @@ def _confirm(yes: bool) -> "Any":  # noqa: FBT001
         if proposal.plan is not None and proposal.plan.text is not None:
             click.echo(terminal.render([repairs.text_change(proposal.plan.text)]), err=True)
         click.echo(" ".join(proposal.verdict.reasons), err=True)
-        return click.confirm("Write it all the same?", err=True)
+        try:
+            return click.confirm("Write it all the same?", err=True)
+        except click.Abort:
+            # As Ctrl-C anywhere else in a batch: it ends, and what was done is still told.
+            raise KeyboardInterrupt from None
 
     return ask
 

@@ -94,6 +94,13 @@ class Batch:
         found = [prompting.find(name, self.options.prompt_dir) for name in names]
         return tuple(f"{one.path or one.name}: {said}" for one in found for said in one.warnings)
 
+    def nothing(self, *, applied: bool) -> "BatchResult":
+        """The result of a batch without steps; ``applied`` as in every result."""
+        from lcm_lab.repairs.results import BatchResult
+
+        notes = (self.note,) if self.note else ()
+        return BatchResult(self.operation, self.batch_id, applied=applied, items=(), notes=notes)
+
     def by(self, summarizer: Summarizer) -> "Batch":
         """The same batch, its texts written by ``summarizer``."""
         return replace(self, summarizer=summarizer)

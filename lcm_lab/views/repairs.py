@@ -198,7 +198,7 @@ def batch_result(result: BatchResult, _zone: Zone) -> list[Table]:
         Column("", wrap=True),
     ]
     notes = [
-        f"Stopped: {result.stopped}." if result.stopped else "",
+        f"Stopped: {result.stopped.rstrip('.')}." if result.stopped else "",
         f"Backup: {result.backup}" if result.backup else "",
         f"Undo it all: lcm-lab undo {result.batch} --apply" if result.applied and result.count("applied") else "",
         f"Go on with the rest: the same command with --resume {result.batch}"

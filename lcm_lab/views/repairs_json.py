@@ -66,6 +66,7 @@ def _batch_result(result: Any) -> dict[str, Any]:
         "batch": result.batch,
         "stale": result.stale,
         "stopped": result.stopped,
+        "notes": result.notes,
     }
     if not result.applied:
         # What a preview drafted can be applied later: lcm-lab apply FILE.

@@ -134,7 +134,7 @@ def from_json(given: Any) -> Edit:
     Raises:
         UsageError: it is something else; the message names the field.
     """
-    if not isinstance(given, dict) or given.get("edit") not in KINDS:
+    if not isinstance(given, dict) or given.get("edit") not in tuple(KINDS):
         raise UsageError(f"an edit must be an object whose 'edit' is one of {', '.join(KINDS)}")
     kind = KINDS[given["edit"]]
     names = {one.name for one in fields(kind)}
@@ -164,7 +164,7 @@ def _in(value: Any, where: str) -> Value:
     if isinstance(value, dict) and len(value) == 1:
         name, encoded = next(iter(value.items()))
         if name in ("text64", "blob64") and isinstance(encoded, str):
-            raw = base64.b64decode(encoded)
+            raw = base64.b64decode(encoded, validate=True)
             return RawText(raw) if name == "text64" else raw
     if value is None or isinstance(value, float):
         return value

@@ -21,34 +21,12 @@ from lcm_lab.repairs.results import BatchResult, Outcome
 from lcm_lab.summarizer.seam import Draft, Request, Scripted
 from tests.command import beside, change, dump, rows
 from tests.conftest import StoreMaker
+from tests.repairs.wide import wide
 
 FOOTER = "\nExpand for details about: ports"
 BROKEN = f"half of a text\n{markers.FALLBACK}"
 BREAK_LEAVES = f"UPDATE summaries SET content = 'cut short' || char(10) || '{markers.FALLBACK}' WHERE depth = 0;"
 BREAK_ALL = f"UPDATE summaries SET content = 'cut short' || char(10) || '{markers.FALLBACK}';"
-
-
-def wide(count: int, *, broken: bool = False) -> str:
-    """Conversation 46: so many leaves of two messages each, and ``w_top`` in the context, made from all of them."""
-    text = f"old text of %d{chr(10)}{markers.FALLBACK}" if broken else "old text of %d"
-    sql = ["INSERT INTO conversations(conversation_id, session_id) VALUES (46, 's46');"]
-    for i in range(count):
-        first, leaf = 1000 + 2 * i, f"w_{i:03}"
-        sql.append(
-            f"""INSERT INTO messages(message_id, conversation_id, seq, role, content, token_count, created_at) VALUES
-            ({first}, 46, {2 * i}, 'user', 'Question {i}', 3, '2026-04-01 10:{i % 60:02}:00'),
-            ({first + 1}, 46, {2 * i + 1}, 'assistant', 'Answer {i}', 3, '2026-04-01 10:{i % 60:02}:30');
-            INSERT INTO summaries(summary_id, conversation_id, kind, depth, content, token_count, created_at)
-            VALUES ('{leaf}', 46, 'leaf', 0, '{text % i}', 4, '2026-04-02 10:{i % 60:02}:00');
-            INSERT INTO summary_messages VALUES ('{leaf}', {first}, 0), ('{leaf}', {first + 1}, 1);"""
-        )
-    sql.append(
-        f"""INSERT INTO summaries(summary_id, conversation_id, kind, depth, content, token_count)
-        VALUES ('w_top', 46, 'condensed', 1, 'old text of the top{chr(10) + markers.FALLBACK if broken else ""}', 9);
-        INSERT INTO context_items(conversation_id, ordinal, item_type, summary_id) VALUES (46, 0, 'summary', 'w_top');"""
-    )
-    sql += [f"INSERT INTO summary_parents VALUES ('w_top', 'w_{i:03}', {i});" for i in range(count)]
-    return "\n".join(sql)
 
 
 def new_text(request: Request) -> str:

@@ -162,7 +162,7 @@ def _show_or_apply(
 def one_of(apply_it: bool, dry_run: bool) -> None:  # noqa: FBT001
     """Refuse what contradicts itself."""
     if apply_it and dry_run:
-        raise click.UsageError("--apply and --dry-run contradict each other; give one of them.")
+        raise click.UsageError("--apply writes, and --dry-run (or --preview) does not; give one of them.")
 
 
 def _hint(settings: Settings) -> None:

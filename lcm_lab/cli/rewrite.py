@@ -121,6 +121,8 @@ def doctor(
         raise click.UsageError("--all looks at all conversations: give no conversation with it.")
     if conversation_id is None and given["apply_it"] and not everything:
         raise click.UsageError("Name a conversation to repair, or --all.")
+    if only_totals and (given["apply_it"] or given["preview"] or given["dry_run"] or given["diff"]):
+        raise click.UsageError("--summary only counts; leave it out to see or write new texts.")
     lab = settings.open()
     batch = lab.doctor(conversation_id, **_planning(lab, given, doctor=True))
     if only_totals and not settings.as_json:

@@ -74,6 +74,7 @@ def apply(
         backup=str(saved) if saved else None,
         tokens_before=plan.tokens_before,
         tokens_after=plan.tokens_after,
+        store=str(store.given),
         notes=tuple(work.index.notes),
         locked_seconds=lock.seconds,
     )

@@ -7,6 +7,7 @@ takes the same steps one by one: :meth:`Batch.request`, :meth:`Batch.proposal`, 
 ``tests/repairs/test_batch.py``.
 """
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,8 @@ Progress = Callable[["Outcome", int, int], None]
 
 MODEL_LIMIT: Final = 1_000_000
 """Tokens of a prompt that no model takes; longer ones are not sent."""
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,9 @@ class Batch:
         from lcm_lab.repairs.results import BatchResult
 
         notes = (self.note,) if self.note else ()
-        return BatchResult(self.operation, self.batch_id, applied=applied, items=(), notes=notes)
+        return BatchResult(
+            self.operation, self.batch_id, applied=applied, items=(), store=str(self.store.given), notes=notes
+        )
 
     def by(self, summarizer: Summarizer) -> "Batch":
         """The same batch, its texts written by ``summarizer``."""
@@ -165,6 +170,7 @@ class Batch:
 
     def proposal(self, step: Step, material: Material, request: Request, draft: Draft) -> Proposal:
         """A reply judged, with the plan that would write it."""
+        draft = replace(draft, text=_storable(draft.text))
         judged = verdicts.judge(
             draft,
             material,
@@ -185,7 +191,7 @@ class Batch:
         if row is None:
             raise StalePlan(f"Summary {step.summary_id} is not there any more.")
         before = _before(row, material)
-        text = draft.text.strip()
+        text = _storable(draft.text).strip()
         size = tokens.plugin_tokens(text)
         after = TextState(text, size, draft.model if "model" in row else None)
         return Plan(
@@ -241,16 +247,25 @@ def too_long(request: Request) -> str | None:
 def _before(row: images.Image, material: Material) -> TextState:
     """What a summary says now, which has to be what it said when its new text was asked for."""
     content = row["content"]
-    if isinstance(content, str | RawText):
-        said = content if isinstance(content, str) else content.decode("utf-8", "replace")
-        if said != material.old_content:
-            raise StalePlan(
-                f"Summary {material.summary_id} was changed by another program while its new text was made; what stands"
-                " there now was left alone."
-            )
-    else:
-        content = str(content or "")
-    return TextState(content, row["token_count"], row.get("model"))
+    kept = content if isinstance(content, str | bytes) else str(content or "")
+    # Bytes that are no text were shown in some form of their own; apply compares them as they are.
+    said = kept.decode("utf-8", "replace") if isinstance(kept, RawText) else kept
+    if isinstance(said, str) and said != material.old_content:
+        raise StalePlan(
+            f"Summary {material.summary_id} was changed by another program while its new text was made; what stands "
+            "there now was left alone."
+        )
+    return TextState(kept, row["token_count"], row.get("model"))
+
+
+def _storable(text: str) -> str:
+    r"""A reply as SQLite can hold it: halves of characters joined, single ones replaced, no NUL.
+
+    >>> _storable("a\ud83d\ude00b\ud83d\0c") == "a\U0001f600b\ufffdc"
+    True
+    """
+    whole = text.replace("\0", "")
+    return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _HALF.search(whole) else whole
 
 
 def _facts(material: Material, draft: Draft, step: Step) -> tuple[tuple[str, str], ...]:

@@ -69,7 +69,16 @@ def apply(store: StoreFile, path: str | Path, *, backup: str = "auto") -> Applie
     saved = str(session.saved) if session.saved and any(one.status == "applied" for one in items) else None
     written = [one.summary_id for one in items if one.status == "applied"]
     late = stale.after(store, written) if written else ()
-    return BatchResult(found[0].operation, found[0].batch or "", True, tuple(items), saved, stale=late, stopped=stopped)
+    return BatchResult(
+        operation=found[0].operation,
+        batch=found[0].batch or "",
+        applied=True,
+        items=tuple(items),
+        store=str(store.given),
+        backup=saved,
+        stale=late,
+        stopped=stopped,
+    )
 
 
 def _one(store: StoreFile, one: Plan, session: backups.Session) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A repair that was made. ``locked_seconds`` is how long the store's write lock was held."""
+    """A repair that was made to ``store``; ``locked_seconds`` is how long its write lock was held."""
 
     journal_id: str
     plan_id: str
@@ -72,6 +72,7 @@ class Applied:
     backup: str | None
     tokens_before: int
     tokens_after: int
+    store: str
     notes: tuple[str, ...] = ()
     locked_seconds: float = 0.0
 

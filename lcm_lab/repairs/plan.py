@@ -124,10 +124,19 @@ class Plan:
         return given
 
     def save(self, path: str | Path) -> Path:
-        """Write the plan to a new file, for ``lcm-lab apply``."""
+        """Write the plan to a new file, for ``lcm-lab apply``.
+
+        Raises:
+            UsageError: there is such a file, or it cannot be written.
+        """
         target = Path(path).expanduser()
-        with target.open("x", encoding="utf-8") as out:
-            out.write(json.dumps(self.to_json(), ensure_ascii=False, indent=1) + "\n")
+        try:
+            with target.open("x", encoding="utf-8") as out:
+                out.write(json.dumps(self.to_json(), ensure_ascii=False, indent=1) + "\n")
+        except FileExistsError:
+            raise UsageError(f"{target} is there already; name another file.") from None
+        except OSError as error:
+            raise UsageError(f"{target} cannot be written: {error.strerror or error}.") from error
         return target
 
 

@@ -37,14 +37,15 @@ class Outcome:
 class BatchResult:
     """What became of a batch.
 
-    ``applied`` is false for a preview; ``stale`` names summaries made from a text that was replaced, and not written
-    anew themselves; ``stopped`` says why the rest was not tried.
+    ``store`` is the store's path; ``applied`` is false for a preview; ``stale`` names summaries made from a text that
+    was replaced, and not written anew themselves; ``stopped`` says why the rest was not tried.
     """
 
     operation: str
     batch: str
     applied: bool
     items: tuple[Outcome, ...]
+    store: str
     backup: str | None = None
     stale: tuple[str, ...] = ()
     stopped: str | None = None

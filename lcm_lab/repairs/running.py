@@ -244,6 +244,7 @@ class Run:
             batch=self._batch.batch_id,
             applied=self._write,
             items=tuple(items),
+            store=str(self._batch.store.given),
             backup=str(self._session.saved) if written and self._session.saved else None,
             stale=stale.after(self._batch.store, written) if written else (),
             stopped=self._stopped,

@@ -1,6 +1,7 @@
 """Tables for repairs: a plan before it is made, a batch, what became of either, the journal and backups."""
 
 import hashlib
+import shlex
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher, unified_diff
 from typing import TYPE_CHECKING, Final
@@ -200,7 +201,9 @@ def batch_result(result: BatchResult, _zone: Zone) -> list[Table]:
     notes = [
         f"Stopped: {result.stopped.rstrip('.')}." if result.stopped else "",
         f"Backup: {result.backup}" if result.backup else "",
-        f"Undo it all: lcm-lab undo {result.batch} --apply" if result.applied and result.count("applied") else "",
+        f"Undo it all: {undo_command(result.store, result.batch)}"
+        if result.applied and result.count("applied")
+        else "",
         f"Go on with the rest: the same command with --resume {result.batch}"
         if result.count("applied") and result.operation == "rewrite" and not result.complete
         else "",
@@ -229,7 +232,7 @@ def applied(result: Applied, _zone: Zone) -> list[Table]:
                 f"Tokens: {result.tokens_before:,} -> {result.tokens_after:,}",
                 *result.notes,
                 f"Backup: {result.backup}" if result.backup else "No backup was made.",
-                f"Undo: lcm-lab undo {result.journal_id} --apply",
+                f"Undo: {undo_command(result.store, result.journal_id)}",
             ],
         )
     ]
@@ -333,6 +336,11 @@ def _why(one: Outcome) -> str:
 
 def _text(content: str | bytes) -> str:
     return content if isinstance(content, str) else content.decode("utf-8", "replace")
+
+
+def undo_command(store: str, name: str) -> str:
+    """The command that takes a repair back, as a shell takes it."""
+    return f"lcm-lab --db {shlex.quote(store)} undo {name} --apply"
 
 
 def about_usd(cost: float) -> str:

@@ -150,7 +150,7 @@ def test_one_line_for_each_item(user: User) -> None:
     assert "[2/2] sum_lb applied" in done.err
     assert "Repair: 2 of 2 summaries applied" in done.out
     assert "Backup: " in done.out
-    assert "lcm-lab undo b_" in done.out
+    assert " undo b_" in done.out
     assert "Made from a text that was replaced, and not written anew themselves: sum_c1." in done.out
 
 

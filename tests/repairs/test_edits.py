@@ -166,7 +166,7 @@ def test_what_is_no_plan_is_said(given: Any) -> None:
 def test_a_file_is_named_with_its_line(base_store: Path, tmp_path: Path) -> None:
     path = set_text(base_store, "sum_la", "One.").save(tmp_path / "plan.json")
     assert plan.load(path).subject == "sum_la"
-    with pytest.raises(FileExistsError):
+    with pytest.raises(UsageError, match="is there already"):
         set_text(base_store, "sum_la", "One.").save(path)
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([*lines[:3], "nonsense", *lines[3:]]), "utf-8")

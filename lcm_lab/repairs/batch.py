@@ -255,7 +255,7 @@ def _before(row: images.Image, material: Material) -> TextState:
             f"Summary {material.summary_id} was changed by another program while its new text was made; what stands "
             "there now was left alone."
         )
-    return TextState(kept, row["token_count"], row.get("model"))
+    return TextState(kept, row["token_count"], row.get("model"))  # type: ignore[arg-type]
 
 
 def _storable(text: str) -> str:

@@ -13,6 +13,7 @@ import click
 from lcm_lab.cli import flags
 from lcm_lab.cli.change import one_of
 from lcm_lab.cli.options import Settings, command, conversation, maybe_conversation
+from lcm_lab.plain import safe
 
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
@@ -207,7 +208,7 @@ def _show_broken(batch: "Batch") -> None:
 
 def _summarizer(lab: "Lab", given: dict[str, Any], cancelled: threading.Event, *, doctor: bool) -> "Chosen":
     def wait(seconds: float, reason: str) -> None:
-        click.echo(f"lcm-lab: waiting {seconds:.0f} s: {reason}", err=True)
+        click.echo(safe(f"lcm-lab: waiting {seconds:.0f} s: {reason}"), err=True)
 
     return lab.summarizer(
         provider=given["provider"],
@@ -221,7 +222,6 @@ def _summarizer(lab: "Lab", given: dict[str, Any], cancelled: threading.Event, *
 
 def _say_who(described: str, warnings: tuple[str, ...], batch: "Batch") -> None:
     from lcm_lab.analysis.wording import counted
-    from lcm_lab.plain import safe
     from lcm_lab.views.repairs import about_usd
 
     totals = batch.totals
@@ -245,7 +245,7 @@ def _confirm(yes: bool) -> "Any":  # noqa: FBT001
 
         if proposal.plan is not None and proposal.plan.text is not None:
             click.echo(terminal.render([repairs.text_change(proposal.plan.text)]), err=True)
-        click.echo(" ".join(proposal.verdict.reasons), err=True)
+        click.echo(safe(" ".join(proposal.verdict.reasons)), err=True)
         try:
             return click.confirm("Write it all the same?", err=True)
         except click.Abort:
@@ -263,7 +263,7 @@ def _progress(settings: Settings, total: int) -> "Progress | None":
         bar: tqdm[Any] = tqdm(total=total, unit=" summaries", leave=False)
 
         def advance(outcome: "Outcome", done: int, _total: int) -> None:
-            bar.set_postfix_str(f"{outcome.summary_id} {outcome.status}")
+            bar.set_postfix_str(f"{safe(outcome.summary_id)} {outcome.status}")
             bar.update(done - bar.n)
             if done >= total:
                 bar.close()
@@ -277,6 +277,6 @@ def _progress(settings: Settings, total: int) -> "Progress | None":
             "" if outcome.tokens_after is None else f", {outcome.tokens_before:,} -> {outcome.tokens_after:,} tokens"
         )
         why = f": {outcome.reason}" if outcome.reason else ""
-        click.echo(f"[{done}/{total}] {outcome.summary_id} {outcome.status}{after}{why}", err=True)
+        click.echo(safe(f"[{done}/{total}] {outcome.summary_id} {outcome.status}{after}{why}"), err=True)
 
     return line

@@ -8,13 +8,14 @@ see the texts their neighbours had before the batch, since nobody knows which of
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from lcm_lab.analysis.health import markers
 from lcm_lab.errors import LcmLabError, ModelError, StalePlan, UsageError
 from lcm_lab.repairs import apply as writer
-from lcm_lab.repairs import backups, stale
+from lcm_lab.repairs import backups, journal, stale
 from lcm_lab.repairs.batch import Batch, Progress, Proposal, too_long
 from lcm_lab.repairs.gather import Material
 from lcm_lab.repairs.results import BatchResult, Outcome
@@ -56,6 +57,7 @@ class Run:
         self._texts: dict[str, str] = {}
         self._failures = 0
         self._stopped: str | None = None
+        self._writing: Outcome | None = None
         self._session = backups.Session(batch.store, "never")
 
     def all(self, *, jobs: int, backup: str) -> BatchResult:
@@ -77,6 +79,7 @@ class Run:
         except KeyboardInterrupt:
             self._cancelled.set()
             self._stopped = "it was interrupted"
+            self._look_after_writing()
         return self._result()
 
     def _in_turn(self, steps: Sequence[Step]) -> None:
@@ -196,12 +199,15 @@ class Run:
             return replace(outcome, status="drafted", reason=reasons)
         if judged.level == "confirm" and not (self._confirm and self._confirm(proposal)):
             return replace(outcome, status="skipped", reason=f"the reply needs a look before it is written: {reasons}")
+        self._writing = outcome
         try:
             done = writer.apply(self._batch.store, proposal.plan, session=self._session)
         except LcmLabError as error:
+            self._writing = None
             if not isinstance(error, StalePlan):
                 self._stopped = self._stopped or str(error)
             return replace(outcome, reason=str(error))
+        self._writing = None
         return replace(
             outcome,
             status="applied",
@@ -209,6 +215,17 @@ class Run:
             notes=(*outcome.notes, *done.notes),
             locked_seconds=done.locked_seconds,
         )
+
+    def _look_after_writing(self) -> None:
+        """The outcome of a write that an interruption fell into: the journal knows whether it was made."""
+        one, store = self._writing, self._batch.store
+        if one is None or one.plan is None:
+            return
+        with suppress(LcmLabError):
+            writer.settle(store)
+            made = [entry for entry in journal.read(store).undoable() if entry.plan_id == one.plan.plan_id]
+            if made:
+                self._outcomes[one.summary_id] = replace(one, status="applied", journal_id=made[0].journal_id)
 
     def _end(self, step: Step, outcome: Outcome) -> None:
         self._outcomes[step.summary_id] = outcome

@@ -1,5 +1,6 @@
 """Batches with scripted replies: order, what each request sees, what is written, and what becomes of failures."""
 
+import doctest
 import shutil
 import sqlite3
 import threading
@@ -16,6 +17,7 @@ from lcm_lab.analysis.health import markers
 from lcm_lab.errors import BadReply, ModelBusy, ModelError, ModelRefused, NotFound, Refused, UsageError
 from lcm_lab.lab import Lab
 from lcm_lab.repairs import batch as batches
+from lcm_lab.repairs import journal
 from lcm_lab.repairs.batch import Batch, Proposal
 from lcm_lab.repairs.results import BatchResult, Outcome
 from lcm_lab.summarizer.seam import Draft, Request, Scripted
@@ -52,6 +54,10 @@ def contents(path: Path) -> dict[str, str]:
 def scripted(**replies: Any) -> Scripted:
     """Replies by the id of the summary; :func:`new_text` for those not named."""
     return Scripted(lambda request: replies.get(request.summary_id, new_text(request)))
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(batches).failed == 0
 
 
 # ---- in turn --------------------------------------------------------------------------------------------------------
@@ -124,6 +130,31 @@ def test_steps_of_a_review_one_by_one(base_store: Path) -> None:
     assert contents(base_store)["sum_lb"] == f"new text of sum_lb{FOOTER}"
 
 
+@pytest.mark.parametrize(
+    "stored",
+    ["CAST(x'41ff42' AS TEXT)", "x'41ff42'", "x'4142'", "''", "'  a' || char(13, 10) || 'b  '", "'\U0001f525'"],
+)
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("half \ud83d of one", "half \ufffd of one"),
+        ("two \ud83d\ude00 halves", "two \U0001f600 halves"),
+        ("no \0 end", "no  end"),
+        ("\u2028 \x1b[2J 端口", "\u2028 \x1b[2J 端口"),
+    ],
+)
+def test_odd_texts_are_replaced_and_come_back(stored: str, said: str, kept: str, make_store: StoreMaker) -> None:
+    path = make_store(
+        f"UPDATE summaries SET content = {stored}, token_count = '12 tokens' WHERE summary_id = 'sum_la';"
+    )
+    before = dump(path)
+    result = lab(path).rewrite(44, "sum_la").apply(Scripted([f"a {said}{FOOTER}"]))
+    assert statuses(result) == {"sum_la": "applied"}, result.items[0].reason
+    assert contents(path)["sum_la"] == f"a {kept}{FOOTER}"
+    lab(path).undo()
+    assert dump(path) == before
+
+
 def test_nobody_to_ask_and_no_jobs(base_store: Path) -> None:
     batch = lab(base_store).rewrite(44, everything=True)
     with pytest.raises(UsageError, match="nobody to ask"):
@@ -137,8 +168,10 @@ def test_nobody_to_ask_and_no_jobs(base_store: Path) -> None:
     assert batch.by(scripted()).preview().complete
 
 
-def test_no_request_leaves_a_transaction_open(base_store: Path) -> None:
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_no_request_leaves_a_transaction_open(mode: str, make_store: StoreMaker) -> None:
     """B46, B65: another program writes, and empties the log, while the model thinks."""
+    base_store = make_store(journal_mode=mode)
 
     def reply(request: Request) -> str:
         with closing(sqlite3.connect(base_store, timeout=0, isolation_level=None)) as other:
@@ -304,6 +337,18 @@ def test_one_without_sources_is_reported_and_the_rest_goes_on(make_store: StoreM
     assert "0 of 2 sources found" in result.items[0].reason
 
 
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_all_conversations_one_after_the_other(jobs: int, make_store: StoreMaker) -> None:
+    path = make_store(BREAK_ALL, wide(4, broken=True))
+    model = scripted(sum_lb=BadReply("empty"))
+    result = lab(path).repair().apply(model, jobs=jobs)
+    ends = statuses(result)
+    assert list(ends) == ["sum_la", "sum_lb", "sum_c1", "w_000", "w_001", "w_002", "w_003", "w_top"]
+    assert [key for key, end in ends.items() if end != "applied"] == ["sum_lb", "sum_c1"]
+    assert [one.conversation_id for one in result.items] == [44] * 3 + [46] * 5
+    assert [step.summary_id for step in lab(path).repair().steps] == ["sum_lb", "sum_c1"]
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_fatal_error_stops_and_lists_the_rest(jobs: int, make_store: StoreMaker) -> None:
     path = make_store(wide(12))
@@ -395,6 +440,28 @@ def test_an_interruption_keeps_what_was_done(jobs: int, make_store: StoreMaker) 
     rest = lab(path).rewrite(46, everything=True, resume=result.batch)
     assert rest.apply(scripted()).complete
     assert all("new text" in text for key, text in contents(path).items() if key.startswith("w_"))
+
+
+@pytest.mark.parametrize("when", ["after the commit", "before it"])
+def test_an_interruption_while_writing_is_told_as_it_ended(
+    when: str, make_store: StoreMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_store(wide(4))
+    real, moment = (journal.end, "end") if when == "after the commit" else (journal.begin, "begin")
+    calls: list[int] = []
+
+    def interrupted(*given: Any, **more: Any) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        real(*given, **more)
+
+    monkeypatch.setattr(journal, moment, interrupted)
+    result = lab(path).rewrite(46, depth=0).apply(scripted())
+    written = 2 if when == "after the commit" else 1
+    assert list(statuses(result).values()) == ["applied"] * written + ["skipped"] * (4 - written)
+    assert [("new text" in contents(path)[f"w_00{i}"]) for i in range(4)] == [i < written for i in range(4)]
+    assert len(lab(path).history().undoable()) == written
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

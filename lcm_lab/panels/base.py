@@ -79,14 +79,17 @@ class Panel:
         self._begin()
         try:
             self.say("")
-            action()
-        except LcmLabError as error:
-            self.say(str(error), "error")
-        except Exception as error:  # noqa: BLE001  (a callback's error is seen by nobody else)
-            self.say(f"Unexpected: {type(error).__name__}: {error}", "error")
+            self.guard(action)
         finally:
             if not self._running:
                 self._end()
+
+    def guard(self, action: Callable[[], None]) -> None:
+        """Run something small and quick, such as moving a cursor; an error is said."""
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001  (a callback's error is seen by nobody else)
+            self._failed(error)
 
     def later(
         self,

@@ -6,11 +6,17 @@ renumbering that closed a gap, change nothing. What follows moves by the differe
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Final
 
 from lcm_lab.errors import StalePlan
-from lcm_lab.repairs.apply_rows import Rows
+from lcm_lab.repairs.apply_rows import Rows, bound
 from lcm_lab.repairs.edits import Item, SwapItems
-from lcm_lab.store.images import Value
+from lcm_lab.store.images import Image, Value
+from lcm_lab.store.schema import KNOWN_COLUMNS, quote
+
+_MANY: Final = 500
+_MOVE: Final = "UPDATE context_items SET ordinal = ordinal + ? WHERE conversation_id = ? AND ordinal >= ?"
+_LAST: Final = "SELECT max(ordinal) FROM context_items WHERE conversation_id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,50 +26,58 @@ class _Place:
     created_at: Value
 
 
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where a run stands: what is before it, the run itself, and what comes first behind it."""
+
+    left: _Place | None
+    old: list[_Place]
+    behind: _Place | None
+
+
 def swap(rows: Rows, edit: SwapItems, now: str) -> SwapItems:
     """Make the swap; the inverse puts the old run back where the new one stands.
 
     Raises:
         StalePlan: the run, or its neighbour, is not there any more; or a new item already stands elsewhere.
     """
-    places, at = _located(rows, edit)
-    old = places[at : at + len(edit.old)]
-    left = places[at - 1] if at > 0 else None
-    behind = places[at + len(edit.old) :]
-    start = _start(places, old, left, edit)
-    _refuse_doubles(edit, [one.key for one in (*places[:at], *behind)], rows)
-    shift = _span(edit.new) - (old[-1].ordinal - start + 1 if old else 0)
-    for one in old:
-        _execute(
-            rows.connection,
-            "DELETE FROM context_items WHERE conversation_id = ? AND ordinal = ?",
-            (edit.conversation_id, one.ordinal),
-        )
-    if behind and shift:
-        _shift(rows.connection, edit.conversation_id, behind[0].ordinal, behind[-1].ordinal, shift)
-    for item in edit.new:
-        is_message = item.item_type == "message"
-        ref = rows.number(item.ref)
-        _execute(
-            rows.connection,
-            "INSERT INTO context_items (conversation_id, ordinal, item_type, message_id, summary_id, created_at) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                edit.conversation_id,
-                start + item.offset,
-                item.item_type,
-                ref if is_message else None,
-                None if is_message else ref,
-                now if item.created_at is None else item.created_at,
-            ),
-        )
+    spot = _located(rows, edit)
+    start = _start(spot, edit)
+    _refuse_doubles(rows, edit, spot)
+    shift = _span(edit.new) - (spot.old[-1].ordinal - start + 1 if spot.old else 0)
     was = tuple(
-        Item(mine.item_type, mine.ref, one.ordinal - start, one.created_at)
-        for mine, one in zip(edit.old, old, strict=True)
+        _leaves(rows, edit.conversation_id, mine, one, start) for mine, one in zip(edit.old, spot.old, strict=True)
     )
+    if spot.behind and shift:
+        _shift(rows, edit.conversation_id, spot.behind.ordinal, shift)
+    for item in edit.new:
+        _enters(rows, edit.conversation_id, item, start, now)
     placed = tuple(Item(one.item_type, _ref(rows.number(one.ref)), one.offset) for one in edit.new)
-    neighbour = None if left is None else (str(left.key[0]), _ref(left.key[1]))
+    neighbour = None if spot.left is None else (str(spot.left.key[0]), _ref(spot.left.key[1]))
     return SwapItems(edit.conversation_id, neighbour, placed, was, None, start)
+
+
+def _leaves(rows: Rows, conversation_id: int, item: Item, place: _Place, start: int) -> Item:
+    """Take an item out; as it has to be put back."""
+    whole = rows.image("context_items", [conversation_id, place.ordinal]) or {}
+    more = {name: value for name, value in whole.items() if name not in KNOWN_COLUMNS["context_items"]}
+    sql = "DELETE FROM context_items WHERE conversation_id = ? AND ordinal = ?"
+    _execute(rows.connection, sql, (conversation_id, place.ordinal))
+    return Item(item.item_type, item.ref, place.ordinal - start, place.created_at, more or None)
+
+
+def _enters(rows: Rows, conversation_id: int, item: Item, start: int, now: str) -> None:
+    row: Image = {
+        **rows.fitted("context_items", item.more or {}),
+        "conversation_id": conversation_id,
+        "ordinal": start + item.offset,
+        "item_type": item.item_type,
+        _column(item.item_type): rows.number(item.ref),
+        "created_at": now if item.created_at is None else item.created_at,
+    }
+    places = [bound(value) for value in row.values()]
+    sql = f"INSERT INTO context_items ({', '.join(map(quote, row))}) VALUES ({', '.join(place for place, _ in places)})"
+    _execute(rows.connection, sql, tuple(value for _, value in places))
 
 
 def holds(rows: Rows, edit: SwapItems) -> None:
@@ -72,79 +86,139 @@ def holds(rows: Rows, edit: SwapItems) -> None:
     Raises:
         StalePlan: it could not.
     """
-    places, at = _located(rows, edit)
-    _refuse_doubles(edit, [one.key for one in (*places[:at], *places[at + len(edit.old) :])], rows)
+    _refuse_doubles(rows, edit, _located(rows, edit))
 
 
-def _located(rows: Rows, edit: SwapItems) -> tuple[list[_Place], int]:
-    places = [
-        _Place(ordinal, (kind, message_id if kind == "message" else summary_id), created_at)
-        for ordinal, kind, message_id, summary_id, created_at in rows.connection.execute(
-            "SELECT ordinal, item_type, message_id, summary_id, created_at FROM context_items "
-            "WHERE conversation_id = ? ORDER BY ordinal",
-            (edit.conversation_id,),
-        )
-    ]
-    keys = [one.key for one in places]
-    old = [(one.item_type, rows.number(one.ref)) for one in edit.old]
-    if not old:
-        if edit.left is None:
-            return places, 0
-        starts = [i + 1 for i, key in enumerate(keys) if key == edit.left]
-    else:
-        starts = [
-            i
-            for i, key in enumerate(keys)
-            if key == old[0] and keys[i : i + len(old)] == old and _neighbours_hold(keys, i, i + len(old), edit)
-        ]
-    if not starts:
+def _located(rows: Rows, edit: SwapItems) -> _Spot:
+    """The run, found by what it begins with: a context is long, and this happens under the write lock."""
+    if not edit.old and edit.left is None:
+        return _Spot(None, [], next(iter(_places(rows, edit, "ordinal IS NOT NULL", (), 1)), None))
+    first = edit.old[0].key if edit.old else (edit.left or ("", ""))
+    spots = []
+    for one in _places(rows, edit, f"item_type = ? AND {_column(first[0])} IS ?", (first[0], rows.number(first[1]))):
+        if edit.old:
+            before = _places(rows, edit, "ordinal < ?", (one.ordinal,), 1, "DESC")
+            following = _places(rows, edit, "ordinal >= ?", (one.ordinal,), len(edit.old) + 1)
+            spot = _Spot(
+                before[0] if before else None,
+                following[: len(edit.old)],
+                following[len(edit.old)] if len(following) > len(edit.old) else None,
+            )
+            if _reads(rows, spot, edit):
+                spots.append(spot)
+        else:
+            spots.append(_Spot(one, [], next(iter(_places(rows, edit, "ordinal > ?", (one.ordinal,), 1)), None)))
+    if not spots:
         raise StalePlan(
             f"The context of conversation {edit.conversation_id} has changed where the plan changes it; "
             "make the plan again."
         )
-    return places, min(starts, key=lambda i: abs((places[i].ordinal if i < len(places) else i) - edit.start))
+    return min(spots, key=lambda spot: abs((spot.old[0].ordinal if spot.old else _after(spot)) - edit.start))
 
 
-def _neighbours_hold(keys: list[tuple[Value, Value]], first: int, end: int, edit: SwapItems) -> bool:
-    left = keys[first - 1] if first > 0 else None
-    if left != edit.left:
+def _reads(rows: Rows, spot: _Spot, edit: SwapItems) -> bool:
+    if [one.key for one in spot.old] != [(one.item_type, rows.number(one.ref)) for one in edit.old]:
+        return False
+    if (spot.left.key if spot.left else None) != edit.left:
         return False
     # A run at the end of the context: whatever was appended behind it does not matter.
-    return edit.right is None or (end < len(keys) and keys[end] == edit.right)
+    return edit.right is None or (spot.behind is not None and spot.behind.key == edit.right)
 
 
-def _start(places: list[_Place], old: list[_Place], left: _Place | None, edit: SwapItems) -> int:
-    if old:
-        return old[0].ordinal
+def _places(
+    rows: Rows, edit: SwapItems, where: str, values: tuple[Value, ...], limit: int = -1, order: str = "ASC"
+) -> list[_Place]:
+    sql = (
+        "SELECT ordinal, item_type, message_id, summary_id, created_at FROM context_items "
+        f"WHERE conversation_id = ? AND {where} ORDER BY ordinal {order} LIMIT ?"
+    )
+    return [
+        _Place(ordinal, (kind, message_id if kind == "message" else summary_id), created_at)
+        for ordinal, kind, message_id, summary_id, created_at in rows.connection.execute(
+            sql, (edit.conversation_id, *values, limit)
+        )
+    ]
+
+
+def _after(spot: _Spot) -> int:
+    return spot.left.ordinal + 1 if spot.left else 0
+
+
+def _start(spot: _Spot, edit: SwapItems) -> int:
+    if spot.old:
+        return spot.old[0].ordinal
     # Where the plan saw it, if that is still between its neighbours: a gap there stays as it was.
-    behind = next((one for one in places if left is None or one.ordinal > left.ordinal), None)
+    left, behind = spot.left, spot.behind
     if (left is None or left.ordinal < edit.start) and (behind is None or edit.start <= behind.ordinal):
         return edit.start
     if left is not None:
         return left.ordinal + 1
-    return places[0].ordinal if places else edit.start
+    return behind.ordinal if behind else edit.start
+
+
+def _column(item_type: str) -> str:
+    return "message_id" if item_type == "message" else "summary_id"
 
 
 def _span(items: tuple[Item, ...]) -> int:
     return items[-1].offset + 1 if items else 0
 
 
-def _refuse_doubles(edit: SwapItems, others: list[tuple[Value, Value]], rows: Rows) -> None:
-    elsewhere = set(others)
-    for one in edit.new:
-        if (one.item_type, rows.number(one.ref)) in elsewhere:
-            raise StalePlan(
-                f"{one.item_type} {one.ref} stands elsewhere in the context of conversation {edit.conversation_id} "
-                "by now, so it would be there twice; make the plan again."
-            )
+def _refuse_doubles(rows: Rows, edit: SwapItems, spot: _Spot) -> None:
+    """Look whether something new stands in the context already, outside of the run that goes."""
+    new = {(one.item_type, rows.number(one.ref)) for one in edit.new}
+    old = {one.ordinal for one in spot.old}
+    for kind in ("message", "summary"):
+        refs = [ref for one, ref in new if one == kind]
+        for i in range(0, len(refs), _MANY):
+            part = refs[i : i + _MANY]
+            where = f"item_type = ? AND {_column(kind)} IN ({', '.join('?' * len(part))})"
+            for one in _places(rows, edit, where, (kind, *part)):
+                if one.ordinal not in old:
+                    raise StalePlan(
+                        f"{kind} {_ref(one.key[1])} stands elsewhere in the context of conversation "
+                        f"{edit.conversation_id} by now, so it would be there twice; make the plan again."
+                    )
 
 
-def _shift(connection: sqlite3.Connection, conversation_id: int, first: int, last: int, by: int) -> None:
-    """Add ``by`` to the ordinals from ``first`` on; by way of numbers nobody uses, since each must be unique."""
-    away = 2 * (abs(first) + abs(last) + abs(by)) + 1_000_000
-    sql = "UPDATE context_items SET ordinal = ordinal + ? WHERE conversation_id = ? AND ordinal >= ?"
-    _execute(connection, sql, (away, conversation_id, first))
-    _execute(connection, sql, (by - away, conversation_id, first + away))
+def _shift(rows: Rows, conversation_id: int, first: int, by: int) -> None:
+    """Add ``by`` to the ordinals from ``first`` on, which must be unique at each moment.
+
+    In a long context this is what takes time under the write lock, so the quick ways are tried first: one pass where
+    numbers get smaller (it works as long as rows lie in order), taking all out and putting them in again where they
+    get larger (it works as long as each refers to a row that is there).
+    """
+    connection = rows.connection
+    connection.execute("SAVEPOINT shifted")
+    try:
+        if by < 0:
+            connection.execute(_MOVE, (by, conversation_id, first))
+        else:
+            _move_by_copy(rows, conversation_id, first, by)
+    except sqlite3.IntegrityError:
+        connection.execute("ROLLBACK TO shifted")
+        last = connection.execute(_LAST, (conversation_id,)).fetchone()[0]
+        # By way of numbers nobody uses.
+        away = 2 * (abs(first) + abs(last) + abs(by)) + 1_000_000
+        _execute(connection, _MOVE, (away, conversation_id, first))
+        _execute(connection, _MOVE, (by - away, conversation_id, first + away))
+    finally:
+        connection.execute("RELEASE shifted")
+
+
+def _move_by_copy(rows: Rows, conversation_id: int, first: int, by: int) -> None:
+    names = [quote(one.name) for one in rows.schema.tables["context_items"]]
+    columns = ", ".join(names)
+    moved = ", ".join(f"{name} + {int(by)}" if name == '"ordinal"' else name for name in names)
+    behind = "WHERE conversation_id = ? AND ordinal >= ?"
+    rows.connection.execute("DROP TABLE IF EXISTS temp.lcm_lab_behind")
+    rows.connection.execute(
+        f"CREATE TEMP TABLE lcm_lab_behind AS SELECT {columns} FROM context_items {behind} ORDER BY ordinal",
+        (conversation_id, first),
+    )
+    rows.connection.execute(f"DELETE FROM context_items {behind}", (conversation_id, first))
+    rows.connection.execute(f"INSERT INTO context_items ({columns}) SELECT {moved} FROM temp.lcm_lab_behind")
+    rows.connection.execute("DROP TABLE temp.lcm_lab_behind")
 
 
 def _execute(connection: sqlite3.Connection, sql: str, values: tuple[Value, ...]) -> None:

@@ -53,12 +53,16 @@ class SetText:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A place in a context: what stands there, how far from its run's first item, since when (None: now)."""
+    """A place in a context: what stands there, how far from its run's first item, since when (None: now).
+
+    ``more`` holds columns that no version we know has, in an item that an undo puts back.
+    """
 
     item_type: str
     ref: int | str
     offset: int
     created_at: Value = None
+    more: Image | None = None
 
     @property
     def key(self) -> tuple[str, int | str]:
@@ -207,7 +211,9 @@ def _text_state(value: Any, where: str) -> TextState:
 
 
 def _item(value: Any, where: str) -> Item:
-    item = Item(**{key: _in(one, where) for key, one in value.items()})  # type: ignore[arg-type]
+    more = value.get("more")
+    known = {key: _in(one, where) for key, one in value.items() if key != "more"}
+    item = Item(**known, more=more and {str(key): _in(one, where) for key, one in more.items()})  # type: ignore[arg-type]
     _whole(item.offset, where)
     _key(item.item_type, item.ref, where)
     return item

@@ -603,3 +603,37 @@ def test_the_lab_sees_what_was_written(base_store: Path) -> None:
     assert [one.kind for one in lab.context(44).items][:2] == ["leaf", "leaf"]
     row = lab.store.read(lambda reader: images.image(reader, "summaries", "sum_la"))
     assert row is not None
+
+
+# ---- the order of a context -----------------------------------------------------------------------------------------
+
+
+def test_what_leads_nowhere_behind_a_swap_moves_along(make_store: Maker) -> None:
+    """The quick way to make room puts rows in anew, which foreign keys refuse for these."""
+    path = make_store(
+        "INSERT INTO context_items(conversation_id, ordinal, item_type, message_id) VALUES (44, 3, 'message', 99), (44, 5, 'message', 1)"
+    )
+    before = dump(path)
+    dissolved(path, "sum_c1").apply()
+    assert [one[::2] for one in context_of(path, 44)] == [(0, "sum_la"), (1, "sum_lb"), (2, 5), (3, 6), (4, 99), (6, 1)]
+    undo.undo(StoreFile(path))
+    assert dump(path) == before
+
+
+def test_rows_in_any_order_move(make_store: Maker) -> None:
+    """One pass over the numbers works only where rows lie in their order."""
+    path = make_store(
+        "DELETE FROM context_items WHERE ordinal > 0",
+        *(
+            f"INSERT INTO context_items(conversation_id, ordinal, item_type, message_id) VALUES (44, {one}, 'message', {one})"
+            for one in (4, 2, 6, 1, 5, 3)
+        ),
+        "ALTER TABLE context_items ADD COLUMN why TEXT DEFAULT 'because'; UPDATE context_items SET why = ordinal",
+    )
+    before = dump(path)
+    dissolved(path, "sum_c1").apply()
+    assert rows(path, "SELECT ordinal, why FROM context_items WHERE ordinal > 1 ORDER BY 1") == [
+        (one + 1, str(one)) for one in range(1, 7)
+    ]
+    undo.undo(StoreFile(path))
+    assert dump(path) == before

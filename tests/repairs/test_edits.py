@@ -26,7 +26,15 @@ values = st.one_of(st.none(), whole, st.floats(allow_nan=False), texts, raw, st.
 states = st.builds(TextState, st.one_of(texts, raw, st.binary(max_size=20)), values, values)
 refs = st.one_of(whole, texts)
 items = st.lists(
-    st.builds(Item, st.sampled_from(["message", "summary"]), refs, st.integers(0, 99), values), max_size=3
+    st.builds(
+        Item,
+        st.sampled_from(["message", "summary"]),
+        refs,
+        st.integers(0, 99),
+        values,
+        st.none() | st.dictionaries(texts, values, min_size=1, max_size=2),
+    ),
+    max_size=3,
 ).map(tuple)
 neighbours = st.none() | st.tuples(st.sampled_from(["message", "summary"]), refs)
 full_text = st.sampled_from(["messages_fts", "summaries_fts", "summaries_fts_cjk"])

@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 BIN = .venv/bin
 WORKERS ?= auto
 
-.PHONY: lab test e2e check format docs bench clean
+.PHONY: lab test e2e faults check format docs bench clean
 
 lab: .venv/user.stamp
 	$(BIN)/lcm-lab lab $(ARGS)
@@ -14,6 +14,9 @@ test: .venv/dev.stamp
 
 e2e: .venv/dev.stamp
 	$(BIN)/pytest -q tests/e2e $(ARGS)
+
+faults: .venv/dev.stamp
+	$(BIN)/pytest -q tests/faults $(ARGS)
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .

@@ -152,6 +152,10 @@ class Run:
         except LcmLabError as error:
             self._end(step, Outcome(step.summary_id, step.conversation_id, "failed", str(error), step.chosen.tokens))
             return None
+        if self._batch.options.strict and markers.broken_kind(material.old_content, material.model) is None:
+            reason = "it is not broken any more: another program has written it anew"
+            self._end(step, Outcome(step.summary_id, step.conversation_id, "skipped", reason, material.old_tokens or 0))
+            return None
         problem = material.problem or too_long(request)
         if problem is None and self._batch.options.strict and material.broken_sources:
             problem = f"its sources {', '.join(material.broken_sources)} are still broken: repair them first"

@@ -75,12 +75,9 @@ def backup(store: StoreFile, *, sound: bool = False) -> Copy:
             nobody can write to it. StoreDamaged: SQLite cannot read the store.
     """
     found = must_fit(store)
-    path = _free_name(store)
     started = time.perf_counter()
-    part = path.with_name(path.name + ".part")
+    path, part = _claimed(store)
     try:
-        # Made by us with the right mode before SQLite opens it, so that it is never readable by others.
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         _copy(store, part)
         if sound:
             _must_be_sound(store, part)
@@ -279,6 +276,24 @@ def _must_be_sound(store: StoreFile, part: Path) -> None:
             f"{store.given} is damaged ({problems[0]}); nothing was changed. See 'lcm-lab check' for what can still be "
             "read, and put a backup back with 'lcm-lab restore'."
         )
+
+
+def _claimed(store: StoreFile) -> tuple[Path, Path]:
+    """A name for a new backup, and an empty file of ours beside it to fill first."""
+    while True:
+        path = _free_name(store)
+        part = path.with_name(path.name + ".part")
+        try:
+            if not path.exists():
+                # Made by us with the right mode before SQLite opens it, so that it is never readable by others.
+                os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                return path, part
+        except FileExistsError:
+            # Another program makes a backup in the same millisecond: its file is its own.
+            pass
+        except OSError as error:
+            raise LcmLabError(f"The backup {path} cannot be written: {error.strerror or error}.") from error
+        time.sleep(0.002)
 
 
 def _free_name(store: StoreFile) -> Path:

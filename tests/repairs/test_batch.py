@@ -20,6 +20,7 @@ from lcm_lab.repairs import batch as batches
 from lcm_lab.repairs import journal
 from lcm_lab.repairs.batch import Batch, Proposal
 from lcm_lab.repairs.results import BatchResult, Outcome
+from lcm_lab.store import copies
 from lcm_lab.summarizer.seam import Draft, Request, Scripted
 from tests.command import beside, change, dump, rows
 from tests.conftest import StoreMaker
@@ -400,6 +401,57 @@ def test_a_stale_plan_is_that_item_alone(jobs: int, make_store: StoreMaker) -> N
     assert "w_003" not in contents(path)
     assert "w_003" in result.items[3].reason
     assert result.stopped is None
+
+
+def test_what_is_whole_by_now_is_not_written_over(make_store: StoreMaker) -> None:
+    path = make_store(wide(4, broken=True))
+    early, model = lab(path).repair(46), scripted()
+    lab(path).repair(46).apply(Scripted(lambda one: f"by another {one.summary_id}{FOOTER}"))
+    result = early.apply(model)
+    assert (set(statuses(result).values()), model.requests) == ({"skipped"}, [])
+    assert "not broken any more" in result.items[0].reason
+    assert contents(path)["w_000"] == f"by another w_000{FOOTER}"
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_batches_at_the_same_time(mode: str, make_store: StoreMaker) -> None:
+    """Each item is written by whoever says so, and all of it can be taken back."""
+    path = make_store(wide(8, broken=True), journal_mode=mode)
+    before = dump(path)
+    results: dict[str, BatchResult] = {}
+
+    def run(name: str) -> None:
+        def reply(request: Request) -> str:
+            time.sleep(0.002)
+            return f"by {name} {request.summary_id}{FOOTER}"
+
+        results[name] = lab(path).repair(46).apply(Scripted(reply), jobs=3)
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in "abc"]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    written = {item.summary_id: name for name, result in results.items() for item in result.items if item.journal_id}
+    assert {key: text.split(FOOTER)[0] for key, text in contents(path).items() if key.startswith("w_")} == {
+        key: f"by {name} {key}" for key, name in written.items()
+    }
+    assert [result.stopped for result in results.values()] == [None] * 3
+    for result in results.values():
+        if result.count("applied"):
+            assert lab(path).undo(result.batch).left == ()
+    assert dump(path) == before
+
+
+def test_two_backups_of_the_same_millisecond(base_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = lab(base_store).store
+    names = iter([base_store.with_name(f"lcm.db.lcm-lab-20260101T000000.{i}Z.bak") for i in (0, 1, 1, 2)])
+    monkeypatch.setattr(copies, "_free_name", lambda _store: next(names))
+    taken = base_store.with_name("lcm.db.lcm-lab-20260101T000000.0Z.bak.part")
+    taken.write_text("another program's")
+    assert copies.backup(store).path.name.endswith(".1Z.bak")
+    assert copies.backup(store).path.name.endswith(".2Z.bak")
+    assert taken.read_text() == "another program's"
 
 
 def test_a_store_that_cannot_be_written_stops_the_batch(base_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

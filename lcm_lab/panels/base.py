@@ -16,14 +16,16 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Iterable
-from html import escape
 from typing import Any, Final, TypeVar
 
 import ipywidgets as w
 
 from lcm_lab.errors import LcmLabError
 from lcm_lab.views import notebook
+from lcm_lab.views.escaping import literal
 from lcm_lab.views.table import Table
+
+__all__ = ["Panel", "literal"]
 
 T = TypeVar("T")
 
@@ -196,11 +198,6 @@ class Panel:
             except queue.Empty:
                 return
             action()
-
-
-def literal(text: str) -> str:
-    """Text as HTML that shows it literally: no markup, no formula, in its own writing direction."""
-    return f'<bdi style="white-space:pre-wrap">{escape(text).replace("$", "&#36;")}</bdi>'
 
 
 def _loop() -> asyncio.AbstractEventLoop | None:

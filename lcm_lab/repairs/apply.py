@@ -12,7 +12,7 @@ import uuid
 
 from lcm_lab.errors import LcmLabError, StalePlan
 from lcm_lab.repairs import backups, journal
-from lcm_lab.repairs.apply_work import Work, summaries_of
+from lcm_lab.repairs.apply_work import Work
 from lcm_lab.repairs.edits import Edit
 from lcm_lab.repairs.journal import Applied, Entry
 from lcm_lab.repairs.plan import Plan, maker
@@ -48,14 +48,16 @@ def apply(
             _settle(store, connection, schema)
             session.settled = True
         if session.makes_one():
+            rehearsal = Work(connection, schema)
+            rehearsal.prepare(plan.edits)
             with writing.rehearsed(connection):
-                _make(connection, schema, plan, follow=undoes is None)
+                rehearsal.make(plan, follow=undoes is None)
         saved = session.ensure()
         work = Work(connection, schema)
         work.holds(plan.edits)
-        work.index.locate(summaries_of(plan.edits))
         journal_id = f"j_{uuid.uuid4().hex[:12]}"
         journal.announce(store, _entry(plan, journal_id, undoes=undoes, backup=saved))
+        work.prepare(plan.edits)
         with writing.locked(connection) as lock:
             inverse = work.make(plan, follow=undoes is None)
             journal.begin(store, journal_id, inverse)
@@ -85,12 +87,6 @@ def settle(store: StoreFile) -> None:
     with writing.opened(store) as connection:
         connection.text_factory = decode
         _settle(store, connection, store.schema_of(connection))
-
-
-def _make(connection: sqlite3.Connection, schema: Schema, plan: Plan, *, follow: bool) -> None:
-    work = Work(connection, schema)
-    work.index.locate(summaries_of(plan.edits))
-    work.make(plan, follow=follow)
 
 
 def _settle(store: StoreFile, connection: sqlite3.Connection, schema: Schema) -> None:

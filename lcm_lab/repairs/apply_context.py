@@ -10,12 +10,13 @@ from typing import Final
 
 from lcm_lab.errors import StalePlan
 from lcm_lab.repairs.apply_rows import Rows, bound
-from lcm_lab.repairs.edits import Item, SwapItems
+from lcm_lab.repairs.edits import Edit, Item, SwapItems
 from lcm_lab.store.images import Image, Value
 from lcm_lab.store.schema import KNOWN_COLUMNS, quote
 
 _MANY: Final = 500
 _MOVE: Final = "UPDATE context_items SET ordinal = ordinal + ? WHERE conversation_id = ? AND ordinal >= ?"
+_BEHIND: Final = "WHERE conversation_id = ? AND ordinal >= ?"
 _LAST: Final = "SELECT max(ordinal) FROM context_items WHERE conversation_id = ?"
 
 
@@ -78,6 +79,23 @@ def _enters(rows: Rows, conversation_id: int, item: Item, start: int, now: str) 
     places = [bound(value) for value in row.values()]
     sql = f"INSERT INTO context_items ({', '.join(map(quote, row))}) VALUES ({', '.join(place for place, _ in places)})"
     _execute(rows.connection, sql, tuple(value for _, value in places))
+
+
+def prepare(rows: Rows, edits: tuple[Edit, ...]) -> None:
+    """Read the items that will have to make room now, before the write lock is taken.
+
+    What was read is used if nobody has written to the store by then, as SQLite's own count of that says.
+    """
+    swaps = [one for one in edits if isinstance(one, SwapItems)]
+    if len(swaps) != 1:
+        return
+    rows.connection.execute("BEGIN")
+    try:
+        spot = _located(rows, swaps[0])
+        if spot.behind and _span(swaps[0].new) > len(spot.old):
+            _read_behind(rows, swaps[0].conversation_id, spot.behind.ordinal)
+    finally:
+        rows.connection.execute("COMMIT")
 
 
 def holds(rows: Rows, edit: SwapItems) -> None:
@@ -206,19 +224,33 @@ def _shift(rows: Rows, conversation_id: int, first: int, by: int) -> None:
         connection.execute("RELEASE shifted")
 
 
-def _move_by_copy(rows: Rows, conversation_id: int, first: int, by: int) -> None:
-    names = [quote(one.name) for one in rows.schema.tables["context_items"]]
-    columns = ", ".join(names)
-    moved = ", ".join(f"{name} + {int(by)}" if name == '"ordinal"' else name for name in names)
-    behind = "WHERE conversation_id = ? AND ordinal >= ?"
+def _read_behind(rows: Rows, conversation_id: int, first: int) -> None:
     rows.connection.execute("DROP TABLE IF EXISTS temp.lcm_lab_behind")
     rows.connection.execute(
-        f"CREATE TEMP TABLE lcm_lab_behind AS SELECT {columns} FROM context_items {behind} ORDER BY ordinal",
+        f"CREATE TEMP TABLE lcm_lab_behind AS SELECT {_columns(rows)} FROM context_items {_BEHIND} ORDER BY ordinal",
         (conversation_id, first),
     )
-    rows.connection.execute(f"DELETE FROM context_items {behind}", (conversation_id, first))
+    rows.behind = (conversation_id, first, _state(rows))
+
+
+def _move_by_copy(rows: Rows, conversation_id: int, first: int, by: int) -> None:
+    if rows.behind != (conversation_id, first, _state(rows)):
+        _read_behind(rows, conversation_id, first)
+    columns = _columns(rows)
+    moved = columns.replace('"ordinal"', f'"ordinal" + {int(by)}')
+    rows.connection.execute(f"DELETE FROM context_items {_BEHIND}", (conversation_id, first))
     rows.connection.execute(f"INSERT INTO context_items ({columns}) SELECT {moved} FROM temp.lcm_lab_behind")
-    rows.connection.execute("DROP TABLE temp.lcm_lab_behind")
+    # It holds what was; another swap of this plan reads anew.
+    rows.behind = None
+
+
+def _columns(rows: Rows) -> str:
+    return ", ".join(quote(one.name) for one in rows.schema.tables["context_items"])
+
+
+def _state(rows: Rows) -> int:
+    """A number that changes when somebody else has written."""
+    return int(rows.connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _execute(connection: sqlite3.Connection, sql: str, values: tuple[Value, ...]) -> None:

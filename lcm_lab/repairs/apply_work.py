@@ -64,6 +64,11 @@ class Work:
                     if (edit.table, *key) not in gone and self.rows.image(edit.table, key) is not None:
                         raise StalePlan(f"{edit.table} {key[0]!r} is there already; make the plan again.")
 
+    def prepare(self, edits: tuple[Edit, ...]) -> None:
+        """Find and read what takes time, before the write lock is taken."""
+        self.index.locate(summaries_of(edits))
+        apply_context.prepare(self.rows, edits)
+
     def make(self, plan: Plan, *, follow: bool) -> tuple[Edit, ...]:
         """Make the edits, and with ``follow`` what follows from them; the edits that undo all of it."""
         inverse: list[Edit] = []

@@ -13,8 +13,9 @@ import pytest
 
 import lcm_lab
 from lcm_lab.errors import LcmLabError, Refused, StalePlan, StoreBusy, StoreDamaged, StoreError
-from lcm_lab.repairs import journal, undo
-from lcm_lab.repairs.edits import DeleteRows, SetText, SwapItems, TextState
+from lcm_lab.repairs import apply_context, journal, undo
+from lcm_lab.repairs.apply_rows import Rows
+from lcm_lab.repairs.edits import DeleteRows, Edit, SetText, SwapItems, TextState
 from lcm_lab.repairs.plan import Plan
 from lcm_lab.store import images, writing
 from lcm_lab.store.connect import StoreFile
@@ -637,3 +638,23 @@ def test_rows_in_any_order_move(make_store: Maker) -> None:
     ]
     undo.undo(StoreFile(path))
     assert dump(path) == before
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_items_that_come_at_the_last_moment_stay(mode: str, make_store: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before the lock is not used where somebody wrote in between."""
+    path = make_store(journal_mode=mode)
+    plan = dissolved(path, "sum_c1")
+    kept = apply_context.prepare
+
+    def prepare(mine: Rows, edits: tuple[Edit, ...]) -> None:
+        kept(mine, edits)
+        run(
+            path,
+            "INSERT INTO context_items(conversation_id, ordinal, item_type, message_id) SELECT 44, max(ordinal) + 1, 'message', 1 FROM context_items",
+        )
+
+    monkeypatch.setattr(apply_context, "prepare", prepare)
+    plan.apply(backup="never")
+    assert len(context_of(path, 44)) == 5
+    assert [one[0] for one in context_of(path, 44)] == [0, 1, 2, 3, 4]

@@ -7,7 +7,7 @@ see the texts their neighbours had before the batch, since nobody knows which of
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -96,18 +96,12 @@ class Run:
             self._take(asked, draft)
 
     def _side_by_side(self, jobs: int) -> None:
-        with ThreadPoolExecutor(jobs, thread_name_prefix="lcm-lab") as pool:
-            try:
-                for level in self._levels():
-                    # What this level's neighbours said before the batch.
-                    before = dict(self._texts)
-                    self._level(pool, jobs, level, before)
-            except KeyboardInterrupt:
-                self._cancelled.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        for level in self._levels():
+            # What this level's neighbours said before the batch.
+            before = dict(self._texts)
+            self._level(jobs, level, before)
 
-    def _level(self, pool: ThreadPoolExecutor, jobs: int, level: Sequence[Step], before: dict[str, str]) -> None:
+    def _level(self, jobs: int, level: Sequence[Step], before: dict[str, str]) -> None:
         waiting = iter(level)
         flying: dict[Future[Draft], _Asked] = {}
         while True:
@@ -117,7 +111,7 @@ class Run:
                     break
                 asked = self._ask(step, before)
                 if asked is not None:
-                    flying[pool.submit(self._summarizer.complete, asked.request)] = asked
+                    flying[_sent(self._summarizer, asked.request)] = asked
             if not flying:
                 return
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
@@ -271,6 +265,20 @@ class Run:
             stopped=self._stopped,
             notes=(self._batch.note,) if self._batch.note else (),
         )
+
+
+def _sent(summarizer: Summarizer, request: Request) -> "Future[Draft]":
+    """A request on its way, in a thread that nobody has to wait for: a silent server does not hold up Ctrl-C."""
+    future: Future[Draft] = Future()
+
+    def ask() -> None:
+        try:
+            future.set_result(summarizer.complete(request))
+        except BaseException as error:  # noqa: BLE001  (raised where the future is asked)
+            future.set_exception(error)
+
+    threading.Thread(target=ask, name="lcm-lab", daemon=True).start()
+    return future
 
 
 def _old(asked: _Asked) -> str:

@@ -371,7 +371,9 @@ def test_five_failures_in_a_row_stop(jobs: int, make_store: StoreMaker) -> None:
     model = Scripted(lambda request: new_text(request) if request.summary_id < "w_003" else ModelBusy("overloaded"))
     result = lab(path).rewrite(46, everything=True).apply(model, jobs=jobs)
     assert result.stopped == "5 requests in a row failed"
-    assert (result.count("applied"), result.count("failed")) in ((3, 5), (3, 6))
+    # Side by side, one that failed may be heard of before the last good one.
+    assert result.count("applied") == 3
+    assert 5 <= result.count("failed") <= 3 + 2 * jobs
     assert result.count("skipped") == 21 - result.count("applied") - result.count("failed")
     assert len(model.requests) == 3 + result.count("failed")
 

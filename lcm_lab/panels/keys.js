@@ -33,6 +33,22 @@ function native(target, name) {
   return NAMES[name] === undefined && name.length > 1 && name !== "Esc" && name !== "Backspace" && target.closest(STEPPED) !== null;
 }
 
+// The part of an element that scrolls: itself, something in it, or else what it lies in.
+function scroller(element) {
+  const scrolls = (one) => one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY);
+  const within = [element, ...element.querySelectorAll("*")].find(scrolls);
+  let around = within ?? element;
+  while (around && !scrolls(around)) around = around.parentElement;
+  return around;
+}
+
+function scroll(element, unit, by) {
+  const part = element && scroller(element);
+  if (!part) return;
+  const step = { line: 24, page: part.clientHeight, end: 2 * part.scrollHeight }[unit];
+  part.scrollBy({ top: by * step, behavior: "instant" });
+}
+
 const modified = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
 function listen(root, model) {
@@ -51,13 +67,26 @@ function listen(root, model) {
     if (event.defaultPrevented || event.isComposing || modified(event)) return;
     if (typing(event.target)) return;
     const name = nameOf(event);
-    if (!model.get("names").includes(name) || native(event.target, name)) return;
+    if (native(event.target, name)) return;
+    // With the focus on the frame, a panel inside has the first word.
+    const inside = [...root.querySelectorAll(".lcm-keys")].filter((one) => one.offsetParent && !one.contains(event.target));
+    const taken = [...inside.reverse(), root].some((one) => one.lcmKey?.(name, event.repeat));
+    if (!taken) return;
     event.preventDefault();
     event.stopPropagation();
+  };
+  root.lcmKey = (name, repeat) => {
+    if (!model.get("names").includes(name)) return false;
+    const [part, unit, by] = model.get("scrolls")[name] ?? [];
+    if (part) {
+      scroll(root.querySelector(`.${part}`), unit, by);
+      return true;
+    }
     // A key held down repeats faster than a kernel answers: only moves repeat, and each waits for the one before.
-    if (event.repeat && (waiting || !HELD.has(name))) return;
+    if (repeat && (waiting || !HELD.has(name))) return true;
     waiting = true;
     model.send({ key: name });
+    return true;
   };
   // JupyterLab looks for this attribute, on the focused element first, before it takes a key for a command. While a
   // modifier is held it is away: saving and running the cell work as ever.
@@ -101,6 +130,7 @@ function listen(root, model) {
     model.off("msg:custom", told);
     model.off("change:names change:label", describe);
     root.removeAttribute(SUPPRESS);
+    delete root.lcmKey;
   };
 }
 

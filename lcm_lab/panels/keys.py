@@ -12,8 +12,9 @@ Checked by ``tests/panels/test_keys.py`` and, in a browser, by ``tests/browser/t
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import ipywidgets as w
 import traitlets as t
@@ -25,8 +26,18 @@ try:
 except ImportError:  # panels do without
     anywidget = None  # type: ignore[assignment]
 
-Action: TypeAlias = "Callable[[], None] | w.Button"
-"""What a key does: press a button, or call something."""
+
+@dataclass(frozen=True, slots=True)
+class Scroll:
+    """Scrolls what is shown in ``widget`` by so many lines, pages or (``end``) to its beginning (-1) or end (1)."""
+
+    widget: w.DOMWidget
+    by: float
+    unit: Literal["line", "page", "end"] = "page"
+
+
+Action: TypeAlias = "Callable[[], None] | w.Button | Scroll"
+"""What a key does: press a button, call something, or scroll, which the browser does by itself."""
 
 NAMES: Final = (
     *("Up", "Down", "Left", "Right", "PgUp", "PgDn", "Enter", "Space", "Esc", "Backspace"),
@@ -50,6 +61,7 @@ if anywidget is not None:
         _esm = (Path(__file__).parent / "keys.js").read_text("utf-8")
         _css = _STYLE
         names = t.List(t.Unicode()).tag(sync=True)
+        scrolls = t.Dict().tag(sync=True)
         label = t.Unicode().tag(sync=True)
         hint = t.Unicode().tag(sync=True)
 
@@ -61,12 +73,18 @@ class Keys:
     """
 
     def __init__(
-        self, on_key: Callable[[str], None], names: Iterable[str] = NAMES, *, label: str = "", hint: str = ""
+        self,
+        on_key: Callable[[str], None],
+        names: Iterable[str] = NAMES,
+        *,
+        scrolls: Mapping[str, tuple[str, str, float]] | None = None,
+        label: str = "",
+        hint: str = "",
     ) -> None:
         self._on_key = on_key
         self.widget: Any = None
         if anywidget is not None:
-            self.widget = Listener(names=list(names), label=label, hint=hint)
+            self.widget = Listener(names=list(names), scrolls=dict(scrolls or {}), label=label, hint=hint)
             self.widget.on_msg(self._told)
 
     def press(self, name: str) -> None:
@@ -95,16 +113,23 @@ def attach(panel: Panel, mapping: Mapping[str, Action], *, hint: str = "") -> Ke
 
     def on_key(name: str) -> None:
         action = mapping.get(name)
-        if action is None or panel.busy:
+        if action is None or panel.busy or isinstance(action, Scroll):
             return
-        if isinstance(action, w.Button):
-            if not action.disabled:
-                action.click()
-            return
-        panel.guard(action)
+        if not isinstance(action, w.Button):
+            panel.guard(action)
+        elif not action.disabled:
+            action.click()
 
-    keys = Keys(on_key, mapping, label=panel.title or type(panel).__name__, hint=hint)
+    scrolls = {name: _scrolled(one) for name, one in mapping.items() if isinstance(one, Scroll)}
+    keys = Keys(on_key, mapping, scrolls=scrolls, label=panel.title or type(panel).__name__, hint=hint)
     if keys.widget is not None:
         panel.widget.add_class(_ROOT)
         panel.widget.children = (*panel.widget.children, keys.widget)
     return keys
+
+
+def _scrolled(one: Scroll) -> tuple[str, str, float]:
+    """What the browser has to know: the class of the element, the unit and how far."""
+    name = f"lcm-scroll-{one.widget.model_id}"
+    one.widget.add_class(name)
+    return name, one.unit, one.by

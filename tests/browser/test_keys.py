@@ -27,8 +27,9 @@ class Probe(Panel):
         self.go = self.button("Go", self.count)
         self.gone = self.button("Leave", self.leave)
         self.clear = self.button("Clear", self.anew)
+        self.long = w.HTML('<div style="height:2000px">long</div>', layout=w.Layout(height="120px", overflow="auto"))
         self.body.children = (self.log, self.clicked, self.list, self.drop, self.text, self.area, self.number,
-                              self.tick, self.go, self.clear, self.gone)
+                              self.tick, self.go, self.clear, self.long, self.gone)
     def count(self):
         self.clicked.value += " go"
     def anew(self):
@@ -41,7 +42,8 @@ class Probe(Panel):
 probe = Probe()
 inner = Probe()
 inner.title = "Inner"
-keys.attach(inner, {"j": lambda: inner.note("inner")})
+inner_keys = {"n": lambda: inner.note("inner"), "r": keys.Scroll(inner.long, 0.5), "c": keys.Scroll(inner.long, 1, "end")}
+keys.attach(inner, inner_keys)
 probe.body.children += (inner.widget,)
 names = [name for name in keys.NAMES]
 keys.attach(probe, {name: (lambda name=name: probe.note(name)) for name in names}, hint="all keys")
@@ -158,9 +160,23 @@ def test_a_button_takes_enter_and_space_itself(book: Any) -> None:
 
 def test_a_panel_inside_answers_first(book: Any) -> None:
     book.page.get_by_role("group", name="Inner").get_by_text("log:").click()
-    book.press("j", "k")
+    book.press("n", "k")
     logged(book, "k")
     shown(book, "log: inner")
+    panel(book).focus()
+    book.press("n", "k")
+    logged(book, "k", "k")
+    shown(book, "log: inner inner")
+
+
+def test_scrolling_happens_in_the_page(book: Any) -> None:
+    part = book.page.get_by_role("group", name="Inner").locator("[class*=lcm-scroll-]")
+    part.click()
+    book.press("r", "r")
+    assert 60 <= part.evaluate("e => e.scrollTop") <= 200
+    book.press("c")
+    assert part.evaluate("e => e.scrollTop") > 1500
+    logged(book)
 
 
 def test_the_focus_stays_in_the_panel_when_a_button_goes(book: Any) -> None:

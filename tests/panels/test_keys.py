@@ -84,6 +84,16 @@ def test_an_answer_goes_back_for_each_key(panel: Counter, monkeypatch: pytest.Mo
     assert sent == [{"done": True}]
 
 
+def test_scrolling_is_left_to_the_browser(panel: Counter) -> None:
+    given = keys.attach(panel, {"J": keys.Scroll(panel.body, 0.5), "g": keys.Scroll(panel.body, -1, "end")})
+    (part, unit, by), ending = given.widget.scrolls["J"], given.widget.scrolls["g"]
+    assert (unit, by) == ("page", 0.5)
+    assert ending == (part, "end", -1)
+    assert part in panel.body._dom_classes
+    told(given, "J")
+    assert panel.said == ""
+
+
 def test_a_key_that_is_not_the_manuals_is_refused(panel: Counter) -> None:
     with pytest.raises(ValueError, match="No such key: Q"):
         keys.attach(panel, {"j": panel.add, "Q": panel.add})

@@ -1,11 +1,12 @@
 """What was applied to a store: a file beside it, one JSON object a line, never rewritten.
 
-``<store>.lcm-lab-journal.jsonl`` holds for each repair a line ``plan`` with its edits; a line ``begin`` with those
-that would undo it, written and synced while the write lock is held and before the store commits; and a line ``done``
-after. A process killed between
-the two leaves a begin without an end; :func:`settle` then asks the store itself which of the two states it is in. So
-a repair is never lost from the journal, and never in it without being in the store. Checked by
-``tests/repairs/test_journal.py`` and by kills in ``tests/faults``.
+``<store>.lcm-lab-journal.jsonl`` holds for each repair a line ``plan`` with its edits; a line ``begin`` with those that
+would undo it, written while the write lock is held and before the store commits; and a line ``done`` after. A process
+killed between the two leaves a begin without an end; :func:`settle` then asks the store itself which of the two states
+it is in. So a repair is never lost from the journal, and never in it without being in the store. The disk is waited for
+with ``done``, not under the lock, which others wait for: a power cut within those milliseconds can leave a repair out
+of the journal, and the backup still has the state before. Checked by ``tests/repairs/test_journal.py`` and by kills in
+``tests/faults``.
 """
 
 import errno
@@ -161,13 +162,13 @@ def announce(store: StoreFile, entry: Entry) -> None:
     """Write down what is going to be tried; outside of the write lock, since it may be much."""
     line = {name: getattr(entry, name) for name in _PLAIN}
     line["edits"] = [closed.to_json(one) for one in entry.edits]
-    _append(store, {**line, "line": "plan", "id": entry.journal_id}, but=", so nothing was changed")
+    _append(store, {**line, "line": "plan", "id": entry.journal_id}, but=", so nothing was changed", wait=False)
 
 
 def begin(store: StoreFile, journal_id: str, inverse: Iterable[Edit]) -> None:
-    """Write down what would undo that which is about to be committed, and wait until it is on the disk."""
+    """Write down what would undo that which is about to be committed; :func:`end` waits until it is on the disk."""
     line = {"line": "begin", "id": journal_id, "inverse": [closed.to_json(one) for one in inverse]}
-    _append(store, line, but=", so nothing was changed")
+    _append(store, line, but=", so nothing was changed", wait=False)
 
 
 def end(store: StoreFile, journal_id: str, state: str, *, backup: str | None = None) -> None:
@@ -254,7 +255,7 @@ def _lines(path: Path) -> Iterable[dict[str, Any]]:
             yield found
 
 
-def _append(store: StoreFile, line: dict[str, Any], *, but: str = "") -> None:
+def _append(store: StoreFile, line: dict[str, Any], *, but: str = "", wait: bool = True) -> None:
     path = path_of(store)
     raw = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     try:
@@ -264,7 +265,8 @@ def _append(store: StoreFile, line: dict[str, Any], *, but: str = "") -> None:
             whole = b"\n" + raw + b"\n"
             if os.write(descriptor, whole) < len(whole):
                 raise OSError(errno.ENOSPC, "the disk is full")
-            os.fsync(descriptor)
+            if wait:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:

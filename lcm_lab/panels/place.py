@@ -1,0 +1,172 @@
+"""One conversation, opened: its messages and everything the plugin made of them, each in a tab of its own.
+
+A tab is filled when it is first looked at, and stays as it was left. The invariant: only the tab that shows reads the
+store. Checked by ``tests/panels/test_browse_workbench.py``.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import ipywidgets as w
+
+from lcm_lab.errors import Refused
+from lcm_lab.panels import lists
+from lcm_lab.panels.base import Panel
+from lcm_lab.panels.briefs import BriefsPanel
+from lcm_lab.panels.budget import BudgetPanel
+from lcm_lab.panels.context import ContextPanel
+from lcm_lab.panels.conversation import ConversationPanel
+from lcm_lab.panels.dag import DagPanel
+from lcm_lab.panels.desk import QUICK, Desk
+from lcm_lab.panels.files import FilesPanel
+from lcm_lab.panels.health import HealthPanel
+from lcm_lab.views import blocks
+from lcm_lab.views.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lcm_lab.lab import Lab
+
+TABS: Final = ("Conversation", "Summary DAG", "Context", "Large files", "Focus briefs", "Health", "Budget", "Review")
+_REVIEW: Final = "Review"
+
+
+class Place(Panel):
+    """A conversation with its tabs, or a session file that has none."""
+
+    title = "Conversation"
+
+    def __init__(
+        self, lab: "Lab", conversation_id: int | None, path: Path | None = None, *, desk: Desk | None = None
+    ) -> None:
+        super().__init__()
+        self.lab, self.conversation_id, self.path = lab, conversation_id, path
+        self.desk = desk or Desk(lab)
+        self.panels: dict[str, Panel] = {}
+        self._stamps: dict[str, Any] = {}
+        self._review = w.VBox(
+            [w.HTML(blocks.faint("No repair is under review. The buttons of the other tabs start one."))]
+        )
+        self.names = TABS if conversation_id is not None else TABS[:1]
+        self.tabs = w.Tab(children=[w.VBox() for _ in self.names], titles=self.names)
+        self.body.children = (self.tabs,)
+        self.tabs.observe(lambda _change: self.guard(self._shown), "selected_index")
+        self.guard(self._shown)
+
+    @property
+    def tab(self) -> str:
+        """The tab that shows."""
+        return self.names[self.tabs.selected_index or 0]
+
+    @property
+    def panel(self) -> Panel | None:
+        """What is in the tab that shows; None for a review tab without a review."""
+        return self.panels.get(self.tab)
+
+    def open(self, tab: str) -> Panel | None:
+        """Show a tab, filled."""
+        self.tabs.selected_index = self.names.index(tab)
+        return self.panel
+
+    def open_summary(self, summary_id: str) -> None:
+        """Show a summary among the others."""
+        panel = self.open("Summary DAG")
+        if isinstance(panel, DagPanel):
+            panel.go(summary_id)
+
+    def open_item(self, ordinal: int) -> None:
+        """Show an item of the context."""
+        panel = self.open("Context")
+        if isinstance(panel, ContextPanel):
+            panel.show_item(ordinal)
+
+    def review(self, panel: Panel) -> None:
+        """Show a review in its tab, in the place of the one before."""
+        self.panels[_REVIEW] = panel
+        self._review.children = (panel.widget,)
+        self.tabs.children[self.names.index(_REVIEW)].children = (self._review,)
+        self.tabs.selected_index = self.names.index(_REVIEW)
+
+    def reload(self) -> None:
+        """Read the tab that shows again."""
+        panel = self.panel
+        reload = getattr(panel, "reload", None)
+        if reload is not None and self.tab != _REVIEW:
+            reload()
+            self._stamps[self.tab] = self.lab.store.stamp()
+
+    def tables(self) -> list[Table]:
+        """Those of the tab that shows."""
+        return self.panel.tables() if self.panel else []
+
+    def drawing(self) -> str:
+        """That of the tab that shows."""
+        return self.panel.drawing() if self.panel else ""
+
+    def close(self) -> None:
+        """Let go of what is in the tabs."""
+        lists.close(self.widget)
+
+    def _shown(self) -> None:
+        tab = self.tab
+        if tab == _REVIEW:
+            self.tabs.children[self.names.index(tab)].children = (self._review,)
+            return
+        if tab not in self.panels:
+            panel = self._make(tab)
+            self.panels[tab] = panel
+            self._stamps[tab] = self.lab.store.stamp()
+            self.tabs.children[self.names.index(tab)].children = (panel.widget,)
+        elif self._stamps.get(tab) != self.lab.store.stamp():
+            self._changed(self.panels[tab])
+
+    def _changed(self, panel: Panel) -> None:
+        """The store is not what the tab shows, most likely by a repair made here: read it again where that is quick."""
+        if isinstance(panel, DagPanel) and panel.dag is not None and len(panel.dag.nodes) > QUICK:
+            panel.say("The store has changed since this was read; Reload reads it again.", "warning")
+        else:
+            self.reload()
+
+    def _make(self, tab: str) -> Panel:
+        lab, conversation = self.lab, self.conversation_id
+        if conversation is None or tab == "Conversation":
+            return ConversationPanel(lab, conversation, self.path)
+        makers: dict[str, Callable[[], Panel]] = {
+            "Summary DAG": lambda: DagPanel(
+                lab,
+                conversation,
+                desk=self.desk,
+                on_rewrite=lambda one: self.review(reviews().RewriteReview(lab, lab.rewrite(conversation, one))),
+                on_subtree=lambda one: self.review(
+                    reviews().RewriteReview(lab, lab.rewrite(conversation, subtree=one))
+                ),
+                on_dissolve=lambda one: self.review(reviews().DissolveReview(lab, conversation, one)),
+            ),
+            "Context": lambda: ContextPanel(lab, conversation, on_summary=self.open_summary),
+            "Large files": lambda: FilesPanel(lab, conversation),
+            "Focus briefs": lambda: BriefsPanel(lab, conversation, on_summary=self.open_summary),
+            "Health": lambda: HealthPanel(
+                lab,
+                conversation,
+                desk=self.desk,
+                on_summary=self.open_summary,
+                on_item=self.open_item,
+                on_repair=lambda: self.review(reviews().RepairReview(lab, conversation)),
+            ),
+            "Budget": lambda: BudgetPanel(lab, conversation),
+        }
+        return makers[tab]()
+
+
+def reviews() -> Any:
+    """The panels that review repairs; imported when one is asked for.
+
+    Raises:
+        Refused: this version has none.
+    """
+    try:
+        return import_module("lcm_lab.panels.reviews")
+    except ImportError as error:
+        raise Refused(f"The panels that review repairs are not here: {error}. The command line has them.") from error

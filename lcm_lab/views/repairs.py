@@ -198,15 +198,13 @@ def batch_result(result: BatchResult, _zone: Zone) -> list[Table]:
         Column("change", right=True),
         Column("", wrap=True),
     ]
+    written = result.applied and number > 0
+    resumable = written and result.operation == "rewrite" and not result.complete
     notes = [
         f"Stopped: {result.stopped.rstrip('.')}." if result.stopped else "",
         f"Backup: {result.backup}" if result.backup else "",
-        f"Undo it all: {undo_command(result.store, result.batch)}"
-        if result.applied and result.count("applied")
-        else "",
-        f"Go on with the rest: the same command with --resume {result.batch}"
-        if result.count("applied") and result.operation == "rewrite" and not result.complete
-        else "",
+        f"Undo it all: {undo_command(result.store, result.batch)}" if written else "",
+        f"Go on with the rest: the same command with --resume {result.batch}" if resumable else "",
         f"Made from a text that was replaced, and not written anew themselves: {', '.join(result.stale)}."
         if result.stale
         else "",

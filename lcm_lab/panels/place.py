@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lcm_lab.lab import Lab
+    from lcm_lab.repairs.batch import Batch
+    from lcm_lab.summarizer.seam import Summarizer
 
 TABS: Final = ("Conversation", "Summary DAG", "Context", "Large files", "Focus briefs", "Health", "Budget", "Review")
 _REVIEW: Final = "Review"
@@ -39,10 +41,17 @@ class Place(Panel):
     title = "Conversation"
 
     def __init__(
-        self, lab: "Lab", conversation_id: int | None, path: Path | None = None, *, desk: Desk | None = None
+        self,
+        lab: "Lab",
+        conversation_id: int | None,
+        path: Path | None = None,
+        *,
+        desk: Desk | None = None,
+        summarizer: "Summarizer | None" = None,
     ) -> None:
         super().__init__()
         self.lab, self.conversation_id, self.path = lab, conversation_id, path
+        self.summarizer = summarizer
         self.desk = desk or Desk(lab)
         self.panels: dict[str, Panel] = {}
         self._stamps: dict[str, Any] = {}
@@ -138,10 +147,8 @@ class Place(Panel):
                 lab,
                 conversation,
                 desk=self.desk,
-                on_rewrite=lambda one: self.review(reviews().RewriteReview(lab, lab.rewrite(conversation, one))),
-                on_subtree=lambda one: self.review(
-                    reviews().RewriteReview(lab, lab.rewrite(conversation, subtree=one))
-                ),
+                on_rewrite=lambda one: self._rewrite(lab.rewrite(conversation, one)),
+                on_subtree=lambda one: self._rewrite(lab.rewrite(conversation, subtree=one)),
                 on_dissolve=lambda one: self.review(reviews().DissolveReview(lab, conversation, one)),
             ),
             "Context": lambda: ContextPanel(lab, conversation, on_summary=self.open_summary),
@@ -153,11 +160,14 @@ class Place(Panel):
                 desk=self.desk,
                 on_summary=self.open_summary,
                 on_item=self.open_item,
-                on_repair=lambda: self.review(reviews().RepairReview(lab, conversation)),
+                on_repair=lambda: self.review(reviews().RepairReview(lab, conversation, self.summarizer)),
             ),
             "Budget": lambda: BudgetPanel(lab, conversation),
         }
         return makers[tab]()
+
+    def _rewrite(self, batch: "Batch") -> None:
+        self.review(reviews().RewriteReview(self.lab, batch, self.summarizer))
 
 
 def reviews() -> Any:

@@ -21,19 +21,23 @@ from lcm_lab.views.table import Table
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
     from lcm_lab.results import SessionRow
+    from lcm_lab.summarizer.seam import Summarizer
 
 _LEVELS: Final = 4
 _ASIDE: Final = ("Transplant", "Journal")
 
 
 class Workbench(Panel):
-    """Everything in one panel: drill down with Open, back with the crumbs or Back."""
+    """Everything in one panel: drill down with Open, back with the crumbs or Back.
+
+    ``summarizer`` writes what is written anew; without one it is whoever the settings of this machine name.
+    """
 
     title = "Workbench"
 
-    def __init__(self, lab: "Lab") -> None:
+    def __init__(self, lab: "Lab", *, summarizer: "Summarizer | None" = None) -> None:
         super().__init__()
-        self.lab = lab
+        self.lab, self.summarizer = lab, summarizer
         self.desk = Desk(lab)
         self.path: list[tuple[str, Panel]] = []
         self.back = self.button("\u25c0 Back", self.go_back, hint="One level up")
@@ -76,7 +80,7 @@ class Workbench(Panel):
 
     def open_session(self, row: "SessionRow") -> None:
         """The conversation of a session file; the file itself where the store does not track it."""
-        place = Place(self.lab, row.match.conversation_id, row.file.path, desk=self.desk)
+        place = Place(self.lab, row.match.conversation_id, row.file.path, desk=self.desk, summarizer=self.summarizer)
         number = row.match.conversation_id
         name = f"{row.file.path.name} (not tracked)" if number is None else f"conversation {number}"
         self._go([*self.path[:2], (name, place)])
@@ -84,7 +88,7 @@ class Workbench(Panel):
     def open_conversation(self, conversation_id: int, tab: str = "Conversation") -> Place:
         """A conversation by its number."""
         self.lab.conversation(conversation_id)
-        place = Place(self.lab, conversation_id, desk=self.desk)
+        place = Place(self.lab, conversation_id, desk=self.desk, summarizer=self.summarizer)
         self._go([*self._above("Conversations"), (f"conversation {conversation_id}", place)])
         place.open(tab)
         return place

@@ -16,7 +16,6 @@ from lcm_lab.store.schema import KNOWN_COLUMNS, quote
 
 _MANY: Final = 500
 _MOVE: Final = "UPDATE context_items SET ordinal = ordinal + ? WHERE conversation_id = ? AND ordinal >= ?"
-_BEHIND: Final = "WHERE conversation_id = ? AND ordinal >= ?"
 _LAST: Final = "SELECT max(ordinal) FROM context_items WHERE conversation_id = ?"
 
 
@@ -45,7 +44,7 @@ def swap(rows: Rows, edit: SwapItems, now: str) -> SwapItems:
     spot = _located(rows, edit)
     start = _start(spot, edit)
     _refuse_doubles(rows, edit, spot)
-    shift = _span(edit.new) - (spot.old[-1].ordinal - start + 1 if spot.old else 0)
+    shift = _difference(spot, edit, start)
     was = tuple(
         _leaves(rows, edit.conversation_id, mine, one, start) for mine, one in zip(edit.old, spot.old, strict=True)
     )
@@ -82,7 +81,7 @@ def _enters(rows: Rows, conversation_id: int, item: Item, start: int, now: str) 
 
 
 def prepare(rows: Rows, edits: tuple[Edit, ...]) -> None:
-    """Read the items that will have to make room now, before the write lock is taken.
+    """Read the items that will have to move now, before the write lock is taken.
 
     What was read is used if nobody has written to the store by then, as SQLite's own count of that says.
     """
@@ -92,8 +91,9 @@ def prepare(rows: Rows, edits: tuple[Edit, ...]) -> None:
     rows.connection.execute("BEGIN")
     try:
         spot = _located(rows, swaps[0])
-        if spot.behind and _span(swaps[0].new) > len(spot.old):
-            _read_behind(rows, swaps[0].conversation_id, spot.behind.ordinal)
+        by = _difference(spot, swaps[0], _start(spot, swaps[0]))
+        if spot.behind and by:
+            _read_behind(rows, swaps[0].conversation_id, spot.behind.ordinal, by)
     finally:
         rows.connection.execute("COMMIT")
 
@@ -178,6 +178,11 @@ def _column(item_type: str) -> str:
     return "message_id" if item_type == "message" else "summary_id"
 
 
+def _difference(spot: _Spot, edit: SwapItems, start: int) -> int:
+    """By how much what stands behind moves."""
+    return _span(edit.new) - (spot.old[-1].ordinal - start + 1 if spot.old else 0)
+
+
 def _span(items: tuple[Item, ...]) -> int:
     return items[-1].offset + 1 if items else 0
 
@@ -202,17 +207,18 @@ def _refuse_doubles(rows: Rows, edit: SwapItems, spot: _Spot) -> None:
 def _shift(rows: Rows, conversation_id: int, first: int, by: int) -> None:
     """Add ``by`` to the ordinals from ``first`` on, which must be unique at each moment.
 
-    In a long context this is what takes time under the write lock, so the quick ways are tried first: one pass where
-    numbers get smaller (it works as long as rows lie in order), taking all out and putting them in again where they
-    get larger (it works as long as each refers to a row that is there).
+    In a long context this is what takes time under the write lock. So what the rows hold is moved from place to place,
+    which no index has to follow; only where foreign keys refuse that (an item that leads nowhere) do the numbers move.
     """
     connection = rows.connection
+    if rows.behind != (conversation_id, first, by, _state(rows)):
+        _read_behind(rows, conversation_id, first, by)
+    # It holds what was: another swap of this plan reads anew.
+    rows.behind = None
     connection.execute("SAVEPOINT shifted")
     try:
-        if by < 0:
-            connection.execute(_MOVE, (by, conversation_id, first))
-        else:
-            _move_by_copy(rows, conversation_id, first, by)
+        for statement in _moves(rows):
+            connection.execute(statement)
     except sqlite3.IntegrityError:
         connection.execute("ROLLBACK TO shifted")
         last = connection.execute(_LAST, (conversation_id,)).fetchone()[0]
@@ -224,28 +230,45 @@ def _shift(rows: Rows, conversation_id: int, first: int, by: int) -> None:
         connection.execute("RELEASE shifted")
 
 
-def _read_behind(rows: Rows, conversation_id: int, first: int) -> None:
-    rows.connection.execute("DROP TABLE IF EXISTS temp.lcm_lab_behind")
-    rows.connection.execute(
-        f"CREATE TEMP TABLE lcm_lab_behind AS SELECT {_columns(rows)} FROM context_items {_BEHIND} ORDER BY ordinal",
-        (conversation_id, first),
+def _read_behind(rows: Rows, conversation_id: int, first: int, by: int) -> None:
+    """Note each item behind with its new ordinal and the row that has it now, and the rows whose ordinal goes."""
+    held = ", ".join(f"b.{quote(name)}" for name in _held(rows))
+    behind = "b.conversation_id = ? AND b.ordinal >= ?"
+    pair = "o.conversation_id = b.conversation_id AND o.ordinal = b.ordinal"
+    with_row = (
+        f"SELECT b.conversation_id, b.ordinal + {int(by)} AS ordinal, {held}, o.rowid AS place "
+        f"FROM context_items b LEFT JOIN context_items o ON {pair} + {int(by)} AND o.ordinal >= {int(first)} "
+        f"WHERE {behind}"
     )
-    rows.behind = (conversation_id, first, _state(rows))
+    left = (
+        f"SELECT b.rowid AS place FROM context_items b LEFT JOIN context_items o ON {pair} - {int(by)} "
+        f"AND o.ordinal >= {int(first)} WHERE {behind} AND o.rowid IS NULL"
+    )
+    for table, sql in (("lcm_lab_behind", with_row), ("lcm_lab_left", left)):
+        rows.connection.execute(f"DROP TABLE IF EXISTS temp.{table}")
+        rows.connection.execute(f"CREATE TEMP TABLE {table} AS {sql}", (conversation_id, first))
+    rows.behind = (conversation_id, first, by, _state(rows))
 
 
-def _move_by_copy(rows: Rows, conversation_id: int, first: int, by: int) -> None:
-    if rows.behind != (conversation_id, first, _state(rows)):
-        _read_behind(rows, conversation_id, first)
-    columns = _columns(rows)
-    moved = columns.replace('"ordinal"', f'"ordinal" + {int(by)}')
-    rows.connection.execute(f"DELETE FROM context_items {_BEHIND}", (conversation_id, first))
-    rows.connection.execute(f"INSERT INTO context_items ({columns}) SELECT {moved} FROM temp.lcm_lab_behind")
-    # It holds what was; another swap of this plan reads anew.
-    rows.behind = None
+def _moves(rows: Rows) -> tuple[str, ...]:
+    held = [quote(name) for name in _held(rows)]
+    names = ", ".join(held)
+    sets = ", ".join(f"{name} = b.{name}" for name in held)
+    added = (
+        f"INSERT INTO context_items (conversation_id, ordinal, {names}) "
+        f"SELECT conversation_id, ordinal, {names} FROM temp.lcm_lab_behind WHERE place IS NULL"
+    )
+    return (
+        f"UPDATE context_items SET {sets} FROM temp.lcm_lab_behind b WHERE context_items.rowid = b.place",
+        "DELETE FROM context_items WHERE rowid IN (SELECT place FROM temp.lcm_lab_left)",
+        added,
+    )
 
 
-def _columns(rows: Rows) -> str:
-    return ", ".join(quote(one.name) for one in rows.schema.tables["context_items"])
+def _held(rows: Rows) -> list[str]:
+    """The columns that say what stands at a place."""
+    names = (one.name for one in rows.schema.tables["context_items"])
+    return [name for name in names if name not in ("conversation_id", "ordinal")]
 
 
 def _state(rows: Rows) -> int:

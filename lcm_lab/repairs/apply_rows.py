@@ -40,14 +40,15 @@ class Rows:
     """The rows of one store inside one write transaction.
 
     ``messages`` maps the provisional numbers of a plan to those that messages were given; ``behind`` says which items
-    of a context (conversation, first ordinal, state of the store) were read before the transaction began.
+    of a context (conversation, first ordinal, by how much they move, state of the store) were read before the
+    transaction began.
     """
 
     def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
         self.connection = connection
         self.schema = schema
         self.messages: dict[int, int] = {}
-        self.behind: tuple[int, int, int] | None = None
+        self.behind: tuple[int, int, int, int] | None = None
         self._users: dict[str, list[tuple[str, str, str]]] = {}
         self._references: dict[str, list[tuple[str, str, str]]] = {}
 

@@ -14,12 +14,12 @@ import ipywidgets as w
 from lcm_lab.errors import NotFound
 from lcm_lab.panels import keys
 from lcm_lab.panels.base import Panel
-from lcm_lab.panels.rewrite_screen import bar, fill, shown
+from lcm_lab.panels.rewrite_screen import bar, fill_tables, shown
 from lcm_lab.plain import safe
 from lcm_lab.repairs import kept
 from lcm_lab.repairs.journal import Entry, Journal
 from lcm_lab.repairs.undo import Undone, UndoPlan
-from lcm_lab.views import notebook, repairs
+from lcm_lab.views import blocks, repairs
 from lcm_lab.views.table import Table, make
 
 if TYPE_CHECKING:
@@ -40,13 +40,14 @@ class JournalPanel(Panel):
         self._journal: Journal | None = None
         self._changed = on_change or (lambda: None)
         self.undone: Undone | None = None
-        self.entries = w.Select(options=[], rows=10, layout=w.Layout(width="100%"))
+        self.entries = w.Select(options=[], rows=10, layout=w.Layout(width="auto"))
         self.reload = self.button("Reload", self._reload, hint="Read the journal again")
         self.undo_one = self.button("Undo this repair", self._undo_one, style="warning", hint="Take this repair back")
         self.undo_batch = self.button("Undo its batch", self._undo_batch, style="warning", hint="Take its batch back")
         self.shown = shown("")
         self.backups = shown("")
         self.body.children = (
+            w.HTML(blocks.STYLE),
             self.entries,
             bar(self.undo_one, self.undo_batch, self.reload),
             self.shown,
@@ -85,7 +86,7 @@ class JournalPanel(Panel):
         self.entries.layout.display = "" if options else "none"
         known = [key for _, key in options]
         self.entries.value = before if before in known else (known[0] if known else None)
-        fill(self.backups, "".join(map(notebook.html, self._backups())))
+        fill_tables(self.backups, self._backups())
         if len(self._journal.entries) > SHOWN:
             self.say(f"The newest {SHOWN:,} of {len(self._journal.entries):,} entries.")
         self._look()
@@ -95,10 +96,7 @@ class JournalPanel(Panel):
         entry = self.chosen
         self.refresh()
         if self._journal is None or entry is None:
-            fill(
-                self.shown,
-                "".join(map(notebook.html, repairs.history(self._journal, self.lab.zone))) if self._journal else "",
-            )
+            fill_tables(self.shown, repairs.history(self._journal, self.lab.zone) if self._journal else [])
             return
         try:
             plan = UndoPlan(self.lab.store, entry.journal_id, self._journal.find(entry.journal_id))
@@ -106,7 +104,7 @@ class JournalPanel(Panel):
             found = [make(entry.title, [], [], notes=[str(error)])]
         else:
             found = repairs.undo_plan(plan, self.lab.zone)
-        fill(self.shown, "".join(map(notebook.html, found)))
+        fill_tables(self.shown, found)
 
     def _undo_one(self) -> None:
         entry = self.chosen
@@ -122,7 +120,7 @@ class JournalPanel(Panel):
         done = self.lab.undo(name)
         self._reload()
         self.undone = done
-        fill(self.shown, "".join(map(notebook.html, repairs.undone(done, self.lab.zone))))
+        fill_tables(self.shown, repairs.undone(done, self.lab.zone))
         self.say(done.problem or "Taken back.", "warning" if done.problem else "good")
         self._changed()
 

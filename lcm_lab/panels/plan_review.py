@@ -7,6 +7,7 @@ stale is said, and it is made again only when asked. Checked by ``tests/panels/t
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -14,10 +15,11 @@ import ipywidgets as w
 from lcm_lab.errors import NothingToDo, StalePlan
 from lcm_lab.panels import keys
 from lcm_lab.panels.base import Panel
-from lcm_lab.panels.rewrite_screen import bar, fill, shown
+from lcm_lab.panels.rewrite_screen import bar, fill, fill_tables, shown
 from lcm_lab.repairs.plan import Plan
-from lcm_lab.views import notebook, repairs, strips
-from lcm_lab.views.table import Table
+from lcm_lab.views import blocks, repairs, strips
+from lcm_lab.views.table import Column, Table
+from lcm_lab.views.table import make as make_table
 
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
@@ -44,11 +46,14 @@ class PlanReview(Panel):
         self.again = self.button("Make the plan again", self._plan_again, hint="Read the store as it is now")
         self.undo = self.button("Undo", self._undo, hint="Take the repair back")
         self.strip = shown("")
+        self.warned = shown("")
         self.shown = shown("")
         self.body.children = (
-            w.HBox(list(choices.values()), layout=w.Layout(flex_flow="row wrap", width="100%")),
+            w.HTML(blocks.STYLE),
+            w.HBox(list(choices.values()), layout=w.Layout(flex_flow="row wrap", width="auto")),
             bar(self.apply_button, self.again, self.undo),
             self.strip,
+            self.warned,
             self.shown,
         )
         for one in choices.values():
@@ -82,7 +87,10 @@ class PlanReview(Panel):
         """Draw what there is, and enable what makes sense."""
         applied = self.done is not None
         fill(self.strip, self.drawing())
-        fill(self.shown, "".join(map(notebook.html, self.tables())))
+        plan = None if self.done or self.undone else self.plan
+        # What to know before stands out here; the picture that stays has it below the plan.
+        fill_tables(self.warned, [_warnings(plan)] if plan is not None and plan.warnings else [])
+        fill_tables(self.shown, repairs.plan(replace(plan, warnings=()), self.lab.zone) if plan else self.tables())
         self.apply_button.disabled = self.plan is None or applied
         self.again.disabled = applied
         self.undo.disabled = not applied
@@ -129,6 +137,11 @@ class PlanReview(Panel):
         self.done = self.plan = None
         self.say("Taken back. 'Make the plan again' plans it anew.", "good")
         self._changed()
+
+
+def _warnings(plan: Plan) -> Table:
+    rows = [("Warning", one) for one in plan.warnings]
+    return make_table("", ["", Column("", wrap=True)], rows, tones=["warning"] * len(rows))
 
 
 def window_field() -> w.BoundedIntText:

@@ -5,24 +5,27 @@ a time. Checked by ``tests/panels/test_review_repair.py``.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
 from lcm_lab.panels.base import Panel
 from lcm_lab.panels.rewrite_review import RewriteReview
-from lcm_lab.panels.rewrite_screen import bar, fill, shown
+from lcm_lab.panels.rewrite_screen import bar, fill, fill_tables, shown
 from lcm_lab.repairs.batch import Batch
 from lcm_lab.repairs.review import chosen
 from lcm_lab.repairs.steps import Step
 from lcm_lab.summarizer.seam import Summarizer
-from lcm_lab.views import notebook, repairs
+from lcm_lab.views import blocks, repairs
 from lcm_lab.views.table import Table
 
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
 
 EVERY: Final = "the whole store"
+_ALL: Final = -1
+"""Its value in the list of places: None would show an empty field."""
 
 
 class RepairReview(Panel):
@@ -45,13 +48,13 @@ class RepairReview(Panel):
         self._summarizer = summarizer
         self._on_change = on_change
         self.where = w.Dropdown(
-            options=[(EVERY, None), *_one(conversation_id)],
-            value=conversation_id,
+            options=[(EVERY, _ALL), *_one(conversation_id)],
+            value=_ALL if conversation_id is None else conversation_id,
             description="Where",
             layout=w.Layout(width="22em", max_width="100%"),
         )
         self.plan = shown("")
-        self.items = w.SelectMultiple(options=[], rows=10, layout=w.Layout(width="100%"))
+        self.items = w.SelectMultiple(options=[], rows=10, layout=w.Layout(width="auto"))
         self.head = shown("")
         self.every = self.button("Choose all", self._choose_all, hint="Choose every broken summary")
         self.start = self.button("Review each", self._start, style="primary", hint="See each text before it is written")
@@ -59,8 +62,9 @@ class RepairReview(Panel):
             "Repair without asking", self._start_alone, style="warning", hint="Write each good text; pause at any other"
         )
         self.again = self.button("Look again", self._look, hint="Find out anew what is broken")
-        self.place = w.VBox(layout=w.Layout(width="100%"))
+        self.place = w.VBox(layout=w.Layout(width="auto"))
         self.body.children = (
+            w.HTML(blocks.STYLE),
             self.where,
             self.plan,
             self.items,
@@ -83,6 +87,11 @@ class RepairReview(Panel):
         """Give up the stepping, as its own close does."""
         if self.review is not None:
             self.review.close()
+
+    @property
+    def lane(self) -> int | None:
+        """The conversation that is looked at; None for the whole store."""
+        return None if self.where.value == _ALL else int(self.where.value)
 
     @property
     def selected(self) -> Batch | None:
@@ -120,10 +129,10 @@ class RepairReview(Panel):
             return
         self.review, self.place.children = None, ()
         self.batch = None
-        self.batch = self.lab.repair(self.where.value)
+        self.batch = self.lab.repair(self.lane)
         self._offer_lanes(self.batch)
         found = repairs.totals(self.batch) if self.batch.steps else repairs.batch(self.batch, self.lab.zone)
-        fill(self.plan, "".join(map(notebook.html, found)))
+        fill_tables(self.plan, found)
         self._filling = True
         try:
             self.items.options = [(_label(one), one.summary_id) for one in self.batch.steps]
@@ -134,12 +143,12 @@ class RepairReview(Panel):
 
     def _offer_lanes(self, batch: Batch) -> None:
         """The conversations that have something broken, known after a look at the whole store."""
-        if self.where.value is not None:
+        if self.lane is not None:
             return
         lanes = dict.fromkeys(one.conversation_id for one in batch.steps)
         self._filling = True
         try:
-            self.where.options = [(EVERY, None), *(pair for lane in lanes for pair in _one(lane))]
+            self.where.options = [(EVERY, _ALL), *(pair for lane in lanes for pair in _one(lane))]
         finally:
             self._filling = False
 
@@ -150,9 +159,10 @@ class RepairReview(Panel):
     def _count(self) -> None:
         """Say what the choice takes."""
         batch = self.selected
-        fill(self.head, "")
-        if batch is not None and batch.steps and self.review is None:
-            fill(self.head, "".join(map(notebook.html, repairs.batch(batch, self.lab.zone))))
+        some = batch is not None and batch.steps and self.review is None
+        # The list above has the rows.
+        found = repairs.batch(batch, self.lab.zone) if batch is not None and some else []
+        fill_tables(self.head, [replace(one, columns=(), rows=()) for one in found])
         self.refresh()
 
     def _start(self) -> None:

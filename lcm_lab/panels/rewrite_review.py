@@ -21,7 +21,7 @@ from lcm_lab.panels.rewrite_screen import SIDE_BY_SIDE, UNIFIED, Screen, State, 
 from lcm_lab.repairs.batch import Batch
 from lcm_lab.repairs.review import Review
 from lcm_lab.summarizer.seam import Draft, Summarizer
-from lcm_lab.views import repairs, strips
+from lcm_lab.views import blocks, repairs, strips
 from lcm_lab.views import review as views
 from lcm_lab.views.table import Table
 
@@ -99,6 +99,7 @@ class RewriteReview(Panel):
         for one in (self.accept_all, self.abort):
             one.layout.display = "" if many else "none"
         self.body.children = (
+            w.HTML(blocks.STYLE),
             self.model.widget,
             bar(self.send, self.apply_button, self.skip, self.accept_all, self.look, self.abort, self.cancel),
             self.screen.head,

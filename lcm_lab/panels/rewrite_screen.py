@@ -4,7 +4,7 @@ Buttons keep their places, so that the second half of a double click never lands
 editor is what counts; all else is drawn from the review.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 import ipywidgets as w
@@ -26,7 +26,7 @@ _HEAD: Final = '<div style="font-weight:600;margin-top:6px">{}</div>'
 
 def shown(html: str) -> w.HTML:
     """An HTML widget as wide as its panel, with the line height of text."""
-    made = w.HTML(layout=w.Layout(width="100%", min_width="0", height="auto"))
+    made = w.HTML(layout=w.Layout(width="auto", min_width="0", height="auto"))
     fill(made, html)
     return made
 
@@ -37,12 +37,18 @@ def fill(widget: w.HTML, html: str) -> None:
     widget.layout.display = "" if html else "none"
 
 
+def fill_tables(widget: w.HTML, tables: Iterable[Table]) -> None:
+    """Show tables in the widget, in colours that are seen on a dark page, too."""
+    html = "".join(map(notebook.html, tables))
+    fill(widget, f'<div class="lcm-tone">{html}</div>' if html else "")
+
+
 def bar(*buttons: w.Widget) -> w.HBox:
     """Buttons in a row that goes on below where there is no room."""
     for one in buttons:
         if isinstance(one, w.Button):
             one.layout.width = "auto"
-    return w.HBox(list(buttons), layout=w.Layout(flex_flow="row wrap", width="100%"))
+    return w.HBox(list(buttons), layout=w.Layout(flex_flow="row wrap", width="auto"))
 
 
 class Screen:
@@ -56,11 +62,11 @@ class Screen:
         self.view = w.ToggleButtons(options=[SIDE_BY_SIDE, UNIFIED], style={"button_width": "8em"})
         self.difference = shown("")
         self.editor = w.Textarea(
-            rows=10, continuous_update=False, layout=w.Layout(width="100%", height="auto"), tooltip="The new text"
+            rows=10, continuous_update=False, layout=w.Layout(width="auto", height="auto"), tooltip="The new text"
         )
         self.edit_box = w.VBox(
             [shown(_HEAD.format("The new text, to be edited before it is applied")), self.editor],
-            layout=w.Layout(width="100%"),
+            layout=w.Layout(width="auto"),
         )
         self.prompt = shown("")
         self.result = shown("")
@@ -101,11 +107,12 @@ class Screen:
         if state != "sending":
             self.say("" if state == "over" else f"[{review.number}/{review.total}]")
         over = state == "over"
-        fill(self.facts, "" if over else "".join(map(notebook.html, tables)))
-        fill(self.result, "".join(map(notebook.html, repairs.batch_result(review.result(), zone))) if over else "")
         proposal = review.proposal if state == "review" else None
+        fill_tables(self.facts, [] if over or proposal else tables)
+        fill_tables(self.result, repairs.batch_result(review.result(), zone) if over else [])
         self.compare(proposal)
-        fill(self.prompt, "" if over else views.prompt(review, opened=state == "preview"))
+        asked = views.folded_facts(tables) if proposal else ""
+        fill(self.prompt, "" if over else asked + views.prompt(review, opened=state == "preview"))
 
     def compare(self, proposal: Proposal | None) -> None:
         """Show a text beside the old one, and what is said of it."""
@@ -115,7 +122,7 @@ class Screen:
             fill(self.difference, "")
             fill(self.said, "")
             return
-        fill(self.said, notebook.html(views.judged(proposal)))
+        fill_tables(self.said, [views.judged(proposal)])
         show = word_diff.unified if self.view.value == UNIFIED else word_diff.side_by_side
         fill(self.difference, show(proposal.material.old_content, proposal.draft.text.strip()))
 

@@ -4,7 +4,7 @@ Checked by ``tests/panels/test_review_transplant.py``.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
@@ -16,7 +16,9 @@ from lcm_lab.store.overview import ConversationTotals
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
 
-_SHOWN = 60
+_SHOWN: Final = 60
+_NONE: Final = ""
+"""Stands for no conversation; a dropdown shows nothing for None."""
 
 
 class TransplantReview(PlanReview):
@@ -53,7 +55,7 @@ class TransplantReview(PlanReview):
 
     def make(self) -> Plan | None:
         """The plan for the choices as they are; None until both conversations are chosen."""
-        if self.source.value is None or self.target.value is None:
+        if _NONE in (self.source.value, self.target.value):
             return None
         return self.lab.transplant(
             self.source.value,
@@ -71,8 +73,8 @@ class TransplantReview(PlanReview):
 def _list(description: str, found: list[ConversationTotals], chosen: int | None) -> w.Dropdown:
     known = {one.conversation.conversation_id for one in found}
     return w.Dropdown(
-        options=[("choose a conversation", None), *((_label(one), one.conversation.conversation_id) for one in found)],
-        value=chosen if chosen in known else None,
+        options=[("choose a conversation", _NONE), *((_label(one), one.conversation.conversation_id) for one in found)],
+        value=chosen if chosen in known else _NONE,
         description=description,
         layout=w.Layout(width="36em", max_width="100%"),
     )

@@ -1,5 +1,6 @@
 """What a review shows before a summary is asked for, and what is said of the reply."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from lcm_lab import tokens
@@ -7,7 +8,7 @@ from lcm_lab.analysis.wording import counted
 from lcm_lab.repairs.batch import Proposal
 from lcm_lab.repairs.gather import Material
 from lcm_lab.repairs.review import Review
-from lcm_lab.views import repairs
+from lcm_lab.views import notebook, repairs
 from lcm_lab.views.escaping import box, escaped
 from lcm_lab.views.table import Column, Table, make
 
@@ -63,6 +64,14 @@ def prompt(review: Review, *, opened: bool) -> str:
     return "".join(parts)
 
 
+def folded_facts(tables: Iterable[Table]) -> str:
+    """The facts of :func:`preview` as HTML that folds, for when the reply is there."""
+    return (
+        '<details style="margin:4px 0"><summary style="cursor:pointer">What was asked</summary>'
+        f"{''.join(map(notebook.html, tables))}</details>"
+    )
+
+
 def judged(proposal: Proposal) -> Table:
     """What is said of a text before it may be written, with its size beside the old one."""
     verdict, old = proposal.verdict, proposal.step.chosen.tokens
@@ -70,8 +79,9 @@ def judged(proposal: Proposal) -> Table:
     said = verdict.reasons or ((nothing,) if nothing else ())
     rows = [(word if not i else "", one) for i, one in enumerate(said)]
     rows += [("note", one) for one in verdict.notes]
+    step = f"{proposal.step.summary_id} ({proposal.step.chosen.label})"
     title = (
-        f"{proposal.step.summary_id}: {old:,} -> {verdict.tokens:,} tokens ({verdict.tokens - old:+,}), "
+        f"{step}: {old:,} -> {verdict.tokens:,} tokens ({verdict.tokens - old:+,}), "
         f"target {proposal.material.target_tokens:,}, source {verdict.source_tokens:,}"
     )
     tones = [tone] * len(said) + ["muted"] * len(verdict.notes)

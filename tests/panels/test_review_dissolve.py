@@ -35,7 +35,7 @@ def test_the_plan_is_shown_before_anything_is_done(base_store: Path) -> None:
         "The firewall blocks 8080.",
     ):
         assert said in one.shown.value
-    assert "The context grows from" in one.shown.value
+    assert "The context grows from" in one.warned.value
     assert "data:image/svg+xml" in one.strip.value
     assert (one.apply_button.disabled, one.undo.disabled) == (False, True)
     assert (dump(base_store), beside(base_store)) == (before, [])
@@ -84,7 +84,7 @@ def test_a_refusal_is_said_and_the_choices_stay(make_store: StoreMaker) -> None:
     one.splice.value = False
     one.purge.value = False
     assert one.said == ""
-    assert "sum_d2 was made from it and keeps it" in one.shown.value
+    assert "sum_d2 was made from it and keeps it" in one.warned.value
     one.apply_button.click()
     assert context(path) == ["5", "6", "sum_la", "sum_lb"]
 
@@ -109,9 +109,9 @@ def test_splice_hands_the_sources_on(make_store: StoreMaker) -> None:
 def test_a_window_is_warned_of(base_store: Path) -> None:
     one = panel(base_store)
     one.window.value = 15
-    assert "larger than the window" in one.shown.value
+    assert "larger than the window" in one.warned.value
     one.window.value = 1_000_000
-    assert "larger than the window" not in one.shown.value
+    assert "larger than the window" not in one.warned.value
 
 
 def test_a_plan_gone_stale_is_said_and_made_again(base_store: Path) -> None:

@@ -37,6 +37,7 @@ def test_what_is_broken_is_counted_and_all_is_chosen(make_store: StoreMaker) -> 
     assert "5 requests" in one.head.value
     assert len(one.items.value) == 5
     assert [label for label, _ in one.where.options] == ["the whole store", "conversation 46"]
+    assert (one.where.label, one.lane) == ("the whole store", None)
     one.items.value = ("w_001",)
     assert "1 request," in one.head.value
     one.items.value = ()

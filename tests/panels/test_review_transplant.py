@@ -18,8 +18,8 @@ def test_source_and_target_are_chosen_and_the_context_is_shown(base_store: Path)
     one = panel(base_store)
     assert "Choose the conversation" in one.said
     assert one.apply_button.disabled
-    assert [value for _, value in one.source.options] == [None, 44], "what has no summaries gives none"
-    assert [value for _, value in one.target.options] == [None, 44, 45]
+    assert [value for _, value in one.source.options] == ["", 44], "what has no summaries gives none"
+    assert [value for _, value in one.target.options] == ["", 44, 45]
     one.source.value, one.target.value = 44, 44
     assert "source and target at once" in one.said
     one.target.value = 45

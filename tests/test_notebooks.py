@@ -8,6 +8,7 @@ from typing import Any
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 
 from lcm_lab.recall import closed_memory
 from tests.hooks import own_session
@@ -15,6 +16,8 @@ from tests.hooks import own_session
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 ON_MEMORY = ROOT / "notebooks" / "06_session_memory.ipynb"
+WITH_PANELS = {"04_workbench", "05_review_rewrites"}
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def execute(path: Path, env: dict[str, str]) -> Any:
@@ -40,7 +43,7 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 
 def test_there_are_notebooks() -> None:
-    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02", "03", "06"]
+    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02", "03", "04", "05", "06"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -49,7 +52,7 @@ def test_a_notebook_runs_on_the_demo_store(path: Path, home: dict[str, str]) -> 
     shown = outputs(notebook)
     assert all(output.output_type in ("execute_result", "display_data") for output in shown), "something was printed"
     figures = [output.data for output in shown if "application/vnd.plotly.v1+json" in output.data]
-    assert figures
+    assert figures or path.stem in WITH_PANELS
     for figure in figures:
         still = base64.b64decode(figure["image/png"])
         assert still.startswith(b"\x89PNG")
@@ -59,6 +62,22 @@ def test_a_notebook_runs_on_the_demo_store(path: Path, home: dict[str, str]) -> 
     tables = [output.data["text/html"] for output in shown if "text/html" in output.data]
     assert tables
     assert not any("<script" in one for one in tables)
+
+
+@pytest.mark.parametrize("name", sorted(WITH_PANELS))
+def test_panels_are_readable_without_a_kernel(name: str, home: dict[str, str]) -> None:
+    notebook = execute(ROOT / "notebooks" / f"{name}.ipynb", home)
+    assert "widgets" not in notebook.metadata
+    shown = outputs(notebook)
+    places = [at for at, output in enumerate(shown) if WIDGET in output.data]
+    pictures = [shown[at + 1].data["text/html"] for at in places]
+    assert places
+    assert all("as it was when this was saved" in one for one in pictures)
+    assert all("<table" in one or "Nothing was ever applied" in one for one in pictures)
+    assert any("data:image/svg+xml" in one for one in pictures)
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    assert page.count("as it was when this was saved") == len(pictures)
+    assert page.count("<table") == sum(output.data.get("text/html", "").count("<table") for output in shown)
 
 
 @pytest.mark.parametrize("path", [one for one in NOTEBOOKS if one != ON_MEMORY], ids=lambda path: path.stem)

@@ -11,6 +11,7 @@ from typing import Any
 
 FAKE = """#!{python} -SE
 import json, os, sys, time
+time.sleep(float(os.environ.get("FAKE_CLAUDE_STARTS_SLOWLY", "0")))
 given = sys.stdin.buffer.read()
 with open({record!r}, "a") as file:
     print(json.dumps({{"argv": sys.argv[1:], "bytes": len(given), "end": given[-20:].decode("utf-8", "replace"),

@@ -4,12 +4,11 @@ The prompt goes in by stdin, whatever its size; the command runs in an empty fol
 is ended with it, and without the API key that would bill the wrong account. Invariant: nothing of the user's set-up
 may take part, neither hooks nor settings, tools, servers or workspace notes.
 
-How far that is known. Seen with real clients (2.1.240 to 2.1.332, in this project's tests of the hooks): ``-p``,
-``--output-format json`` and its result object, ``--model``. From the published references only, never run here:
-``--input-format text``, ``--system-prompt``, ``--tools ""`` (none), ``--strict-mcp-config``, ``--setting-sources ""``
-(no settings files), ``--settings`` with ``disableAllHooks`` (a managed policy may still keep its hooks) and
-``--no-session-persistence``. A client too old for one of them refuses to start, which is the safe way round. ``--bare``
-is not used: it would not see the subscription's login. Checked with a stand-in by
+How far that is known. All switches were taken by the real client 2.1.332 with a stand-in for the API: a prompt of
+420 KB was answered, no tools were offered, the user's hooks did not run, a note of the workspace was not sent and no
+session was kept (``tests/e2e/test_summarizer_command.py``). Not tried: a managed policy, which may keep its hooks, and
+a real subscription. A client too old for one of the switches refuses to start, which is the safe way round. ``--bare``
+is not used: it would not see the subscription's login. Checked with a fake command by
 ``tests/summarizer/test_claude_cli.py``.
 """
 
@@ -130,34 +129,35 @@ class ClaudeCommand:
         )
 
     def _run(self, prompt: str, folder: str) -> tuple[int, str, str]:
-        try:
-            process = subprocess.Popen(  # noqa: S603  (the user's own client, found on the PATH; no shell)
-                [self._program, *_ARGUMENTS, "--model", self._model],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=self._env,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ModelError(f"{self._program} cannot be started: {error.strerror or error}.") from error
+        # From a file without a name: a pipe that is waited for in slices is not written to after the first one.
+        with tempfile.TemporaryFile() as given:
+            given.write(prompt.encode())
+            given.seek(0)
+            try:
+                process = subprocess.Popen(  # noqa: S603  (the user's own client, found on the PATH; no shell)
+                    [self._program, *_ARGUMENTS, "--model", self._model],
+                    stdin=given,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=folder,
+                    env=self._env,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise ModelError(f"{self._program} cannot be started: {error.strerror or error}.") from error
         with process:
             try:
-                out, err = self._talk(process, prompt.encode())
+                out, err = self._talk(process)
             except BaseException:
                 _end(process)
                 raise
         return process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
-    def _talk(self, process: "subprocess.Popen[bytes]", prompt: bytes) -> tuple[bytes, bytes]:
+    def _talk(self, process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
         until = time.monotonic() + self._timeout
-        given: bytes | None = prompt
         while True:
-            try:
-                return process.communicate(given, timeout=max(0.01, min(_GLANCE_SECONDS, until - time.monotonic())))
-            except subprocess.TimeoutExpired:
-                given = None
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.communicate(timeout=max(0.01, min(_GLANCE_SECONDS, until - time.monotonic())))
             if self._cancelled.is_set():
                 raise ModelError("Cancelled: the claude command was ended and nothing came of it.")
             if time.monotonic() >= until:

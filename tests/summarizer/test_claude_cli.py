@@ -68,9 +68,10 @@ def test_the_account_it_uses(fake_claude: FakeClaude) -> None:
 
 
 def test_a_large_prompt_goes_in_by_stdin(fake_claude: FakeClaude) -> None:
-    """B68: 3 MB, more than a command line takes."""
+    """B68: 3 MB, more than a command line takes, and a client that takes its time before it reads."""
     prompt = "东" * 1_000_000 + "the end \ud83d"
-    assert ClaudeCommand("m", env=fake_claude.env).complete(Request(prompt, 100)).text == "Port is 443."
+    env = {**fake_claude.env, "FAKE_CLAUDE_STARTS_SLOWLY": "0.5"}
+    assert ClaudeCommand("m", env=env).complete(Request(prompt, 100)).text == "Port is 443."
     (call,) = fake_claude.calls
     assert call["bytes"] == 3_000_000 + len("the end \ufffd".encode())
     assert call["end"].endswith("the end \ufffd")

@@ -60,7 +60,9 @@ class Panel:
     def say(self, text: str, tone: str = "info") -> None:
         """Say something in the panel; an empty text clears what was said."""
         colour = _TONES[tone]
-        self.message.value = f'<div role="status" style="color:{colour}">{literal(text)}</div>' if text else ""
+        self.message.value = (
+            f'<div role="status" class="lcm-tone" style="color:{colour}">{literal(text)}</div>' if text else ""
+        )
 
     @property
     def said(self) -> str:

@@ -62,6 +62,7 @@ class RewriteReview(Panel):
         self._make_buttons()
         self.state: State = self._next_state()
         self.refresh()
+        many = self.review.total > 1
         keys.attach(
             self,
             {
@@ -70,9 +71,9 @@ class RewriteReview(Panel):
                 "n": self.skip,
                 "d": self.toggle,
                 "A": self.accept_all,
-                "Esc": self.abort if self.review.total > 1 else self.skip,
+                "Esc": self.abort if many else self.skip,
             },
-            hint="Enter send or apply, y apply, n skip, d differences, A accept all, Esc give up",
+            hint="Enter send or apply, y apply, n skip, d differences" + ", A accept all, Esc give up" * many,
         )
 
     def _make_buttons(self) -> None:
@@ -112,8 +113,7 @@ class RewriteReview(Panel):
         self.closed = True
         self._cancel()
         self.review.stop("the review was closed")
-        self.state = "over"
-        self.auto = False
+        self.auto, self.state = False, "over"
         self.refresh()
 
     def accept_remaining(self) -> None:
@@ -127,7 +127,7 @@ class RewriteReview(Panel):
     def tables(self) -> list[Table]:
         """The present step, its reply and the text before and after; at the end what became of all."""
         if self.state == "over":
-            return repairs.batch_result(self.review.result(), self.lab.zone)
+            return views.result(self.review, self.lab.zone)
         found = self._facts()
         proposal = self.review.proposal
         if proposal is not None:
@@ -223,9 +223,8 @@ class RewriteReview(Panel):
         self.state = "review" if self.review.proposal else self._next_state()
 
     def _abort(self) -> None:
-        self.auto = False
         self.review.stop()
-        self.state = "over"
+        self.auto, self.state = False, "over"
         self.say("Given up. What was applied stays; the rest is as it was.")
 
     def _cancel(self) -> None:
@@ -319,6 +318,10 @@ class RewriteReview(Panel):
         self.review.edit(self.screen.editor.value)
         self._redraw()
 
+    def _chosen_anew(self) -> None:
+        if not self.busy:
+            self.guard(self.refresh)
+
     def _redraw(self) -> None:
         self.screen.compare(self.review.proposal)
         self._show_verdict()
@@ -334,10 +337,6 @@ class RewriteReview(Panel):
     def _toggled(self) -> None:
         if self.state == "review":
             self.screen.compare(self.review.proposal)
-
-    def _chosen_anew(self) -> None:
-        if not self.busy:
-            self.guard(self.refresh)
 
     def _tick(self, asking: Asking) -> None:
         if self._asking is not asking:

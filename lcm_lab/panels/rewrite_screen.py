@@ -12,7 +12,7 @@ import ipywidgets as w
 from lcm_lab.repairs.batch import Proposal
 from lcm_lab.repairs.review import Review
 from lcm_lab.times import Zone
-from lcm_lab.views import notebook, repairs, word_diff
+from lcm_lab.views import notebook, word_diff
 from lcm_lab.views import review as views
 from lcm_lab.views.escaping import literal
 from lcm_lab.views.table import Table
@@ -109,7 +109,7 @@ class Screen:
         over = state == "over"
         proposal = review.proposal if state == "review" else None
         fill_tables(self.facts, [] if over or proposal else tables)
-        fill_tables(self.result, repairs.batch_result(review.result(), zone) if over else [])
+        fill_tables(self.result, views.result(review, zone) if over else [])
         self.compare(proposal)
         asked = views.folded_facts(tables) if proposal else ""
         fill(self.prompt, "" if over else asked + views.prompt(review, opened=state == "preview"))

@@ -1,6 +1,7 @@
 """What a review shows before a summary is asked for, and what is said of the reply."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from lcm_lab import tokens
@@ -8,12 +9,16 @@ from lcm_lab.analysis.wording import counted
 from lcm_lab.repairs.batch import Proposal
 from lcm_lab.repairs.gather import Material
 from lcm_lab.repairs.review import Review
+from lcm_lab.times import Zone
 from lcm_lab.views import notebook, repairs
 from lcm_lab.views.escaping import box, escaped
 from lcm_lab.views.table import Column, Table, make
 
 _SHOWN: Final = 400_000
 """Characters of a prompt that are shown."""
+
+_ROWS: Final = 400
+"""Rows of a result that are shown at once."""
 
 _LEVELS: Final = {
     "good": ("good", "good", "No objection."),
@@ -86,6 +91,17 @@ def judged(proposal: Proposal) -> Table:
     )
     tones = [tone] * len(said) + ["muted"] * len(verdict.notes)
     return make(title, ["", Column("", wrap=True)], rows, tones=tones)
+
+
+def result(review: Review, zone: Zone) -> list[Table]:
+    """What became of a batch; of a long one first what was not applied, and not every row."""
+    table, *rest = repairs.batch_result(review.result(), zone)
+    if len(table.rows) <= _ROWS:
+        return [table, *rest]
+    order = sorted(range(len(table.rows)), key=lambda i: table.rows[i][1] == "applied")[:_ROWS]
+    notes = (f"Showing {_ROWS:,} of {len(table.rows):,} summaries, those that were not applied first.", *table.notes)
+    rows, tones = tuple(table.rows[i] for i in order), tuple(table.tones[i] for i in order)
+    return [replace(table, rows=rows, tones=tones, notes=notes), *rest]
 
 
 def _sources(material: Material) -> str:

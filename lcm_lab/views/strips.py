@@ -91,7 +91,9 @@ def _strip(
             f'height="{28 - 2 * inside}" fill="{colour}" {edge}><title>{title}</title></rect>'
         )
         text = f"{sign} {label}" if alone else label
-        if width > 7 * len(text) + 6:
+        if alone and 12 < width <= 7 * len(text) + 6:
+            text = sign
+        if width > (12 if text == sign else 7 * len(text) + 6):
             ink = palette.ink_on(colour)
             found.append(
                 f'<text x="{x + width / 2:.1f}" y="{y + 18}" text-anchor="middle" fill="{ink}">'

@@ -19,6 +19,7 @@ from lcm_lab.repairs import apply as writer
 from lcm_lab.store import writing
 from lcm_lab.store.connect import StoreFile
 from lcm_lab.summarizer.seam import Draft, Request, Scripted
+from lcm_lab.views import review as views_of_reviews
 from tests.command import GOOD, beside, change, dump, rows
 from tests.conftest import StoreMaker
 from tests.repairs.wide import wide
@@ -517,3 +518,18 @@ def test_others_are_told_of_changes(base_store: Path) -> None:
     made.apply_button.click()
     assert told
     assert {"y", "n", "d", "A", "Esc", "Enter"} <= set(NAMES)
+
+
+def test_the_end_of_a_long_queue_shows_first_what_was_not_done(
+    make_store: StoreMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views_of_reviews, "_ROWS", 2)
+    one = panel(make_store(wide(4)), lambda r: CHAT if r.summary_id == "w_003" else reply(r), subtree="w_top")
+    one.accept_all.click()
+    one.settle()
+    one.skip.click()
+    one.accept_all.click()
+    one.settle()
+    (table,) = one.tables()
+    assert [row[:2] for row in table.rows] == [("w_003", "failed"), ("w_000", "applied")]
+    assert table.notes[0] == "Showing 2 of 5 summaries, those that were not applied first."

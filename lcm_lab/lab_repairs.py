@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lcm_lab.repairs.batch import Batch, Operation
     from lcm_lab.repairs.journal import Applied, Journal
     from lcm_lab.repairs.plan import Plan
+    from lcm_lab.repairs.results import BatchResult
     from lcm_lab.repairs.selecting import Selection
     from lcm_lab.repairs.steps import Step
     from lcm_lab.repairs.undo import Undone, UndoPlan
@@ -205,12 +206,14 @@ class Repairing:
         except LcmLabError:
             return model
 
-    def apply(self, plan: "Plan | str | Path", *, backup: str = "auto") -> "Applied":
-        """Make a repair: a plan, or one from a file that :meth:`Plan.save` or ``--json`` wrote."""
-        from lcm_lab.repairs import plan as plans
+    def apply(self, plan: "Plan | str | Path", *, backup: str = "auto") -> "Applied | BatchResult":
+        """Make a repair: a plan, or what a file holds that :meth:`Plan.save` or ``--json`` wrote."""
+        from lcm_lab.repairs import filed
+        from lcm_lab.repairs.plan import Plan
 
-        given = plan if isinstance(plan, plans.Plan) else plans.load(plan)
-        return given.on(self.store).apply(backup=backup)
+        if isinstance(plan, Plan):
+            return plan.on(self.store).apply(backup=backup)
+        return filed.apply(self.store, plan, backup=backup)
 
     def undo(self, name: str | None = None, *, backup: str = "auto") -> "Undone":
         """Take back the last repair, or the plan, batch or journal entry ``name``."""

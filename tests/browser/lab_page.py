@@ -151,6 +151,20 @@ class Book:
         for key in keys:
             self.page.keyboard.press(key)
 
+    def panel_of(self, source: str) -> Locator:
+        """The panel that the cell with this source shows."""
+        at = self.page.evaluate(
+            "text => window.jupyterapp.shell.currentWidget.content.widgets"
+            ".findIndex(cell => cell.model.sharedModel.source.includes(text) && cell.outputArea)",
+            source,
+        )
+        assert at >= 0, f"no cell has {source!r}"
+        self.page.evaluate("at => window.jupyterapp.shell.currentWidget.content.scrollToItem(at, 'start')", at)
+        cell = self.page.locator(f".jp-Cell[data-windowed-list-index='{at}']")
+        panel = cell.locator(".lcm-message").first.locator("xpath=..")
+        panel.wait_for()
+        return panel
+
     def cells(self) -> int:
         """How many cells the notebook has; a key that JupyterLab took for a command would change it."""
         return int(self.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length"))

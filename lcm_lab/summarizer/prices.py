@@ -20,6 +20,7 @@ from lcm_lab.summarizer.provider import bare_model
 
 VARIABLE: Final = "LCM_LAB_PRICES"
 SHIPPED: Final = Path(__file__).resolve().parent.parent / "data" / "prices.toml"
+CACHE_MINIMUM: Final = 1_024
 _MILLION: Final = 1_000_000
 _RATES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 
@@ -28,7 +29,8 @@ _RATES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write
 class Price:
     """US dollars per million tokens of one model; ``source`` and ``dated`` say whence and when.
 
-    ``long_prompt`` holds the rates of a request whose prompt is longer than ``long_above`` tokens.
+    ``long_prompt`` holds the rates of a request whose prompt is longer than ``long_above`` tokens. A prompt of fewer than
+    ``cache_minimum`` tokens is not cached.
     """
 
     model: str
@@ -42,6 +44,7 @@ class Price:
     assumed: bool = False
     long_above: int | None = None
     long_prompt: "Price | None" = None
+    cache_minimum: int = CACHE_MINIMUM
 
     def for_prompt(self, tokens: int) -> "Price":
         """The rates that count for a prompt of so many tokens, cached ones included."""
@@ -108,11 +111,12 @@ def _load(path: Path, _changed: int) -> Mapping[str, Price]:
 
 def _price(name: str, entry: Mapping[str, Any], dated: date | None) -> Price:
     source, assumed = str(entry.get("source") or "not said"), bool(entry.get("assumed"))
-    price = Price(name, *_rates(name, entry), source=source, dated=dated, assumed=assumed)
+    minimum = int(_rate(name, entry, "cache_minimum")) if "cache_minimum" in entry else CACHE_MINIMUM
+    price = Price(name, *_rates(name, entry), source=source, dated=dated, assumed=assumed, cache_minimum=minimum)
     longer = entry.get("long_prompt")
     if longer is None:
         return price
-    over = Price(name, *_rates(name, longer), source=source, dated=dated, assumed=assumed)
+    over = Price(name, *_rates(name, longer), source=source, dated=dated, assumed=assumed, cache_minimum=minimum)
     return replace(price, long_above=int(_rate(name, longer, "above")), long_prompt=over)
 
 

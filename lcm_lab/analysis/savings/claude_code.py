@@ -17,8 +17,10 @@ from lcm_lab.analysis.savings.seen import as_seen, was_cut
 from lcm_lab.hooks import transcript
 
 SIGNATURE: Final = 2.2
-"""Characters of a thinking block's signature for each character of its text, where both were there; newer clients keep
-the signature only."""
+"""Characters of a thinking block's signature for each character of its text, where both were there.
+
+Newer clients keep the signature only.
+"""
 
 RESUMED: Final = "No response requested."
 """What the client notes for itself when a session is taken up again by a new process."""
@@ -109,12 +111,8 @@ class Reading:
             text = text or " " * round(len(str(block.get("signature") or "")) / SIGNATURE)
             self.gathered.put("thinking", text, turn, made=made)
         elif kind == "tool_use":
-            given = block.get("input")
-            path = ""
-            if isinstance(given, dict):
-                path = str(given.get("file_path") or given.get("notebook_path") or "")
-            text = json.dumps(given, ensure_ascii=False)
-            self.gathered.call(str(block.get("id") or ""), str(block.get("name") or ""), path, text, turn, made)
+            call_id, tool = str(block.get("id") or ""), str(block.get("name") or "")
+            self.gathered.call(call_id, tool, block.get("input"), turn, made)
 
     def _user(self, record: dict[str, Any], start: int) -> None:
         if record.get("isVisibleInTranscriptOnly") and not record.get("isCompactSummary"):

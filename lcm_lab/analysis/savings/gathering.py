@@ -5,7 +5,9 @@ Invariant: usage is taken once per message id, its largest snapshot; a text that
 Checked by ``tests/analysis/savings/test_reading.py``.
 """
 
+import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -62,6 +64,7 @@ class Gathering:
         self._calls: dict[str, tuple[int, str, int, int]] = {}
         self._next: dict[str, bool] = {"boundary": False, "fresh": False, "resumed": False}
         self._before = 0
+        self._stretch = 0
 
     def clock(self, stamp: object) -> float:
         """Seconds since the session's first stamp; the last known where there is none."""
@@ -77,6 +80,7 @@ class Gathering:
         """The next request comes after a ``boundary``, begins ``fresh``, or is the first of a ``resumed`` client."""
         self._next[what] = True
         self._before = before or self._before
+        self._stretch += what != "resumed"
 
     def request(self, message_id: str, model: str, turn: int, stamp: object, offset: int, usage: Usage) -> int:
         """The index of the request with this id, new or known."""
@@ -113,19 +117,20 @@ class Gathering:
         entry = made + 1 if made >= 0 else len(self.requests)
         if kind not in OUTPUT and stamp is not None:
             self._input_at = self.clock(stamp)
-        item = Item(kind, plugin_tokens(text), pieces(text), entry, made, turn)
+        item = Item(kind, plugin_tokens(text), pieces(text), entry, made, turn, stretch=self._stretch)
         self._add(item, text)
         return item
 
     def picture(self, turn: int, stamp: object = None) -> None:
         """Take a picture in."""
         self._input_at = self.clock(stamp)
-        self._add(Item("image", PICTURE, PICTURE, len(self.requests), turn=turn), "")
+        self._add(Item("image", PICTURE, PICTURE, len(self.requests), turn=turn, stretch=self._stretch), "")
 
-    def call(self, call_id: str, tool: str, path: str, text: str, turn: int, made: int) -> None:
-        """Take a tool call in; ``path`` is the file it is about, if any."""
+    def call(self, call_id: str, tool: str, given: object, turn: int, made: int) -> None:
+        """Take a tool call in."""
         if call_id in self._calls:
             return
+        path = _path(given)
         number = self._files.setdefault(path, len(self._files)) if path else -1
         lowered = tool.lower()
         reads = number if lowered == "read" else -1
@@ -133,7 +138,8 @@ class Gathering:
         if lowered in ("edit", "write", "multiedit", "notebookedit", "apply_patch") and edits < 0:
             edits = self._files.setdefault("", len(self._files))
         self._calls[call_id] = (len(self._calls), tool, reads, edits)
-        if self.put("tool input", text, turn, made=made) is not None:
+        if self.put("tool input", json.dumps(given, ensure_ascii=False), turn, made=made) is not None:
+            self.texts[-1] = "\n".join(_values(given))
             self.items[-1] = replace(self.items[-1], call=self._calls[call_id][0], reads=reads, edits=edits)
 
     def tool_of(self, call_id: str) -> str:
@@ -157,3 +163,22 @@ class Gathering:
         self.items = [self.items[i] for i in order]
         made = Session(self.name, tuple(self.items), tuple(self.requests), client=self.client)
         return replace(made, cut_by_client=self.cut_by_client, **more)  # type: ignore[arg-type]
+
+
+def _path(given: object) -> str:
+    """The file that a call is about, if any."""
+    if not isinstance(given, dict):
+        return ""
+    return str(given.get("file_path") or given.get("notebook_path") or given.get("path") or "")
+
+
+def _values(given: object) -> Iterator[str]:
+    """The words of a call's input, without the quoting of JSON."""
+    if isinstance(given, dict):
+        for one in given.values():
+            yield from _values(one)
+    elif isinstance(given, list):
+        for one in given:
+            yield from _values(one)
+    elif given is not None:
+        yield str(given)

@@ -40,6 +40,8 @@ class Item:
     call: int = -1
     reads: int = -1
     edits: int = -1
+    stretch: int = 0
+    """How many compactions and new beginnings stand before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,9 @@ class MemoryPoint:
 class Reference:
     """A word that the model used again after a cut and had from before it.
 
-    ``where`` are the items it stood in before the reuse, ``summaries`` the boundaries whose summary holds it,
-    ``blocks`` the memory points whose block holds it, ``lines`` the turns whose L1 or L2 hold it; ``stored`` says that
-    the memory's details do.
+    ``where`` are the items it stood in before the reuse, the client's own summaries among them; ``blocks`` the memory
+    points whose block holds it, ``lines`` the turns whose L1 or L2 hold it; ``stored`` says that L3 does.
+    ``survivor``: the client had compacted by then, so the model could only use what had survived, or been read anew.
     """
 
     kind: str
@@ -98,10 +100,10 @@ class Reference:
     origin: int
     reuse: int
     where: tuple[int, ...]
-    summaries: tuple[int, ...] = ()
     blocks: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
     stored: bool = False
+    survivor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +129,10 @@ class Session:
     layers: Layers = field(default_factory=Layers)
     client: str = ""
     cut_by_client: int = 0
-    """Tool results that stand in the context cut by the client: as the transcript shows them, or by us where it does
-    not."""
+    """Tool results that stand in the context cut by the client.
+
+    As the transcript shows them, or by us where it does not.
+    """
     bad_lines: int = 0
     notes: tuple[str, ...] = ()
 

@@ -1,5 +1,4 @@
-"""Made-up transcripts whose sizes are known: the same shape as the client's, words of our own, usage as the API reports
-it."""
+"""Made-up transcripts whose sizes are known: the shape of the client's, words of our own, usage as the API has it."""
 
 import json
 import random

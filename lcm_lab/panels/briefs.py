@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
-from lcm_lab.panels import lists, reading
+from lcm_lab.panels import keys, lists, reading
 from lcm_lab.panels.base import Panel
 from lcm_lab.store.text import preview
 from lcm_lab.views import blocks, svg, tables
@@ -47,6 +47,8 @@ class BriefsPanel(Panel):
         self.right = w.VBox([self.masks, self.sources.widget])
         self.body.children = (w.HTML(blocks.STYLE), self.listing.widget, lists.side_by_side(left, self.right))
         self.guard(self.reload)
+        moves = keys.moving(self.listing) | keys.reading(self.right)
+        keys.attach(self, {**moves, "r": self.reload}, hint="j k move, J K scroll, r reload")
 
     def reload(self) -> None:
         """Read the briefs again."""

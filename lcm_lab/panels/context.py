@@ -12,7 +12,7 @@ import ipywidgets as w
 
 from lcm_lab.analysis import rendered
 from lcm_lab.analysis.budget import LEAVES_OUT
-from lcm_lab.panels import lists, reading
+from lcm_lab.panels import keys, lists, reading
 from lcm_lab.panels.base import Panel
 from lcm_lab.views import blocks, measure, svg
 from lcm_lab.views.browse import RULE
@@ -61,6 +61,9 @@ class ContextPanel(Panel):
         bar = lists.row(self.window, self.view)
         self.body.children = (w.HTML(blocks.STYLE), bar, self.totals, self.list_view, self.text_view)
         self.guard(self.reload)
+        moves = keys.moving(self.items) | keys.reading(right)
+        more = {"Enter": self.open, "r": self.reload}
+        keys.attach(self, {**moves, **more}, hint="j k move, g G ends, Enter open in the DAG, J K scroll, r reload")
 
     def reload(self) -> None:
         """Assemble the context again."""

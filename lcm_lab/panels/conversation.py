@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import ipywidgets as w
 
 from lcm_lab import roster
-from lcm_lab.panels import lists, reading
+from lcm_lab.panels import keys, lists, reading
 from lcm_lab.panels.base import Panel
 from lcm_lab.views import blocks, svg, texts
 from lcm_lab.views.table import Table
@@ -61,6 +61,8 @@ class ConversationPanel(Panel):
         bar = lists.row(self.newest, self.older, self.newer, self.where)
         self.body.children = (w.HTML(blocks.STYLE), self.source, bar, self.page)
         self.guard(self.reload)
+        ways = keys.scrolling(self.page)
+        keys.attach(self, {**ways, "r": self.newest}, hint="j k scroll, PgUp PgDn half a page, g G ends, r newest")
 
     def reload(self) -> None:
         """The newest page of what is chosen, read anew."""
@@ -140,6 +142,6 @@ class ConversationPanel(Panel):
 
     def _fill(self, shown: list[reading.Maker]) -> None:
         before = self.page.children
-        self.page.children = (w.VBox(reading.flow(shown)),)
+        self.page.children = (w.VBox(reading.flow(shown), layout=w.Layout(flex="0 0 auto", overflow="visible")),)
         for one in before:
             lists.close(one)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
+from lcm_lab.analysis.wording import counted
 from lcm_lab.errors import Refused
-from lcm_lab.panels import lists
+from lcm_lab.panels import keys, lists
 from lcm_lab.panels.base import Panel
 from lcm_lab.panels.desk import Desk
 from lcm_lab.panels.detail import SummaryDetail
@@ -62,7 +63,7 @@ class DagPanel(Panel):
         self._open: set[str] = set()
         self._history: list[str] = []
         head = "> closed, v open, - made from no summary; [kind, tokens] how it begins"
-        self.tree = lists.Listing("summaries", self._picked, head=head, rows=18)
+        self.tree = lists.Listing("summaries", self._picked, head=head, rows=18, fixed=True)
         self.toggle = self.button("Open / close", self.toggle_selected, hint="Open or close the selected summary")
         self.open_all = self.button("Open all", self._open_everything, hint="Open every summary that has sources")
         self.close_all = self.button("Close all", self._close_everything, hint="Show only the roots")
@@ -78,6 +79,15 @@ class DagPanel(Panel):
         both = lists.side_by_side(tree, self.live.widget)
         self.body.children = (w.HTML(blocks.STYLE), self.totals, both, actions, self.detail.widget)
         self.guard(self.reload)
+        keys.attach(
+            self,
+            keys.moving(self.tree)
+            | keys.reading(self.detail.widget)
+            | dict.fromkeys(("Enter", "Space", "l", "Right"), self.toggle)
+            | dict.fromkeys(("h", "Left"), self.close_selected)
+            | {"w": self.rewrite, "W": self.subtree, "d": self.dissolve, "r": self.reload},
+            hint="j k move, Enter open or close, h close, J K scroll, w rewrite, W subtree, d dissolve, r reload",
+        )
 
     def reload(self) -> None:
         """Read the DAG again; what was open and selected stays so as far as it still exists."""
@@ -130,6 +140,11 @@ class DagPanel(Panel):
         if self.selected is not None:
             self._open ^= {self.selected}
             self._fill()
+
+    def close_selected(self) -> None:
+        """Close the selected summary."""
+        if self.selected in self._open:
+            self.toggle_selected()
 
     def move(self, by: int) -> None:
         """Select the row so many rows further down (up, if negative)."""
@@ -185,8 +200,8 @@ class DagPanel(Panel):
         doubtful = f", {len(dag.problems):,} doubtful (ringed)" if dag.problems else ""
         context = f"{len(dag.in_context):,} in context (*)"
         self.totals.value = blocks.faint(
-            f"{len(dag.nodes):,} summaries in {len(dag.levels):,} levels, {context}{doubtful}. "
-            f"{cover.by_any:,} of {cover.messages:,} messages are covered. Tokens: {dag.estimator}."
+            f"{counted(len(dag.nodes), 'summary', 'summaries')} in {counted(len(dag.levels), 'level')}, {context}"
+            f"{doubtful}. {cover.by_any:,} of {counted(cover.messages, 'message')} covered. Tokens: {dag.estimator}."
         )
 
     def _draw(self, dag: "Dag") -> None:
@@ -224,7 +239,11 @@ class DagPanel(Panel):
         if self.dag is not None:
             dag = self.dag
             rows = _rows(dag.tree_rows(expand=self._open))
-            self.tree.fill(rows, pool=lambda: _rows(dag.tree_rows()), note=f"{len(dag.nodes):,} summaries in all.")
+            self.tree.fill(
+                rows,
+                pool=lambda: _rows(dag.tree_rows()),
+                note=f"In all: {counted(len(dag.nodes), 'summary', 'summaries')}.",
+            )
 
     def _picked(self, key: str) -> None:
         self.go(_id(key))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
-from lcm_lab.panels import lists, reading
+from lcm_lab.panels import keys, lists, reading
 from lcm_lab.panels.base import Panel
 from lcm_lab.store import payload_text
 from lcm_lab.views import blocks, svg, tables
@@ -48,6 +48,8 @@ class FilesPanel(Panel):
         detail = lists.side_by_side(w.VBox([self.facts, self.summary.widget]), right, basis="360px")
         self.body.children = (w.HTML(blocks.STYLE), self.listing.widget, detail)
         self.guard(self.reload)
+        moves = keys.moving(self.listing) | keys.reading(detail)
+        keys.attach(self, {**moves, "Enter": self.open, "r": self.reload}, hint="j k move, Enter payload, r reload")
 
     def reload(self) -> None:
         """Read the list again."""

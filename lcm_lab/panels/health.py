@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import ipywidgets as w
 
 from lcm_lab.analysis.health.about import ordinals_of, summaries_of
-from lcm_lab.analysis.wording import some
-from lcm_lab.panels import lists
+from lcm_lab.analysis.wording import counted, some
+from lcm_lab.panels import keys, lists
 from lcm_lab.panels.base import Panel
 from lcm_lab.panels.desk import Desk
 from lcm_lab.views import blocks, svg, tables
@@ -69,6 +69,8 @@ class HealthPanel(Panel):
         detail = lists.side_by_side(self.detail, self.places.widget, basis="360px")
         self.body.children = (w.HTML(blocks.STYLE), bar, self.totals, self.listing.widget, detail)
         self.guard(self.reload)
+        moves = keys.moving(self.listing) | keys.reading(detail)
+        keys.attach(self, {**moves, "r": self.check}, hint="j k move, r check again")
 
     def reload(self) -> None:
         """Show what is known; a small conversation is checked at once."""
@@ -113,7 +115,12 @@ class HealthPanel(Panel):
             self.listing.fill([])
         else:
             counts = report.counts
-            said = [blocks.toned(f"{counts[one]:,} {one}", one) for one in ("error", "warning", "info")]
+            numbers = (
+                counted(counts["error"], "error"),
+                counted(counts["warning"], "warning"),
+                f"{counts['info']:,} info",
+            )
+            said = [blocks.toned(text, tone) for text, tone in zip(numbers, ("error", "warning", "info"), strict=True)]
             skipped = "; ".join(f"{one.rule}: {one.reason}" for one in report.skipped[:5])
             note = blocks.faint(f"Not checked: {skipped}") if skipped else ""
             self.totals.value = f"<div>{', '.join(said)}</div>{note}"

@@ -13,13 +13,17 @@ Checked by ``tests/panels/test_keys.py`` and, in a browser, by ``tests/browser/t
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import ipywidgets as w
 import traitlets as t
 
 from lcm_lab.panels.base import Panel
+
+if TYPE_CHECKING:
+    from lcm_lab.panels.lists import Listing
 
 try:
     import anywidget
@@ -45,6 +49,8 @@ NAMES: Final = (
 )
 """The keys of lcm-tui's manual. An upper-case letter is one with Shift."""
 
+_PAGE: Final = 10
+_FAR: Final = 10**9
 _ROOT: Final = "lcm-keys"
 _STYLE: Final = """
 .lcm-keys:focus { outline: 1px solid var(--jp-border-color1, #bdbdbd); outline-offset: 2px; }
@@ -126,6 +132,34 @@ def attach(panel: Panel, mapping: Mapping[str, Action], *, hint: str = "") -> Ke
         panel.widget.add_class(_ROOT)
         panel.widget.children = (*panel.widget.children, keys.widget)
     return keys
+
+
+def moving(listing: "Listing") -> dict[str, Action]:
+    """The keys that go up and down in a list: arrows, j and k, g and G, PgUp and PgDn."""
+    down, up = partial(listing.step, 1), partial(listing.step, -1)
+    first, last = partial(listing.step, -_FAR), partial(listing.step, _FAR)
+    pages = {"PgUp": partial(listing.step, -_PAGE), "PgDn": partial(listing.step, _PAGE)}
+    return {"Down": down, "j": down, "Up": up, "k": up, "g": first, "G": last, **pages}
+
+
+def scrolling(widget: w.DOMWidget) -> dict[str, Action]:
+    """The keys that go up and down in a text: arrows, j and k by a line, PgUp and PgDn by half a page, g and G."""
+    down, up = Scroll(widget, 1, "line"), Scroll(widget, -1, "line")
+    ends: dict[str, Action] = {"g": Scroll(widget, -1, "end"), "G": Scroll(widget, 1, "end")}
+    return {
+        "Down": down,
+        "j": down,
+        "Up": up,
+        "k": up,
+        "PgDn": Scroll(widget, 0.5),
+        "PgUp": Scroll(widget, -0.5),
+        **ends,
+    }
+
+
+def reading(widget: w.DOMWidget) -> dict[str, Action]:
+    """The keys that scroll a detail: J and K."""
+    return {"J": Scroll(widget, 0.5), "K": Scroll(widget, -0.5)}
 
 
 def _scrolled(one: Scroll) -> tuple[str, str, float]:

@@ -46,13 +46,16 @@ def columns(cells: Iterable[tuple[object, int]]) -> str:
 class Listing:
     """A list; ``widget`` is displayed. ``on_pick`` is called with the key of a row that somebody selects."""
 
-    def __init__(self, label: str, on_pick: Callable[[str], None], *, head: str = "", rows: int = 12) -> None:
+    def __init__(
+        self, label: str, on_pick: Callable[[str], None], *, head: str = "", rows: int = 12, fixed: bool = False
+    ) -> None:
         self._rows: Sequence[Row] = ()
         self._kept: Sequence[Row] = ()
         self._start = 0
         self._note = ""
         self._pool: Callable[[], Sequence[Row]] | None = None
         self._quiet = False
+        self._most, self._fixed = rows, fixed
         self._on_pick = on_pick
         self.filter = w.Text(
             placeholder="filter: type, then Enter",
@@ -104,6 +107,16 @@ class Listing:
         self._show(key if there else None)
         return there
 
+    def step(self, by: int) -> None:
+        """Select the row so many further down (up, if negative), as somebody would; it stops at the ends."""
+        if not self._kept:
+            return
+        at = next((i for i, one in enumerate(self._kept) if one.key == self.picked), -1 if by > 0 else 0)
+        key = self._kept[min(max(at + by, 0), len(self._kept) - 1)].key
+        if key != self.picked:
+            self.pick(key)
+            self._on_pick(key)
+
     @property
     def keys(self) -> list[str]:
         """The keys of the rows that pass the filter."""
@@ -134,6 +147,8 @@ class Listing:
         finally:
             self._quiet = False
         self.select.disabled = not options
+        if not self._fixed:
+            self.select.rows = max(min(len(options), self._most), min(4, self._most))
         self._say(len(shown))
 
     def _say(self, shown: int) -> None:
@@ -185,7 +200,7 @@ def row(*children: w.Widget) -> w.HBox:
 
 
 def _step(label: str, action: Callable[[], None]) -> w.Button:
-    made = w.Button(description=label, layout=w.Layout(width="auto", display="none"))
+    made = w.Button(description=label, tooltip=f"{label} these", layout=w.Layout(width="auto", display="none"))
     made.on_click(lambda _button: action())
     return made
 

@@ -5,11 +5,13 @@ Checked by ``tests/panels/test_browse_dag.py``.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
 from lcm_lab.panels import lists
+from lcm_lab.views import blocks
 
 if TYPE_CHECKING:
     from lcm_lab.analysis.draw.figure import Figure
@@ -22,6 +24,7 @@ class Live:
         self.description = description
         self.figure: Any = None
         self.widget = w.VBox(layout=w.Layout(width="100%", min_width="0", overflow="hidden"))
+        self.widget.add_class("lcm-live")
 
     def show(
         self, figure: "Figure | None", *, clickable: int | None = None, on_point: Callable[[int], None] | None = None
@@ -38,7 +41,9 @@ class Live:
                 self.figure = made
                 if clickable is not None and on_point is not None and len(made.data) > clickable:
                     made.data[clickable].on_click(lambda _trace, points, _state: _told(points, on_point))
-                self.widget.children = (made,)
+                words = figure.words
+                head = w.HTML(blocks.headline(words.title) + blocks.faint(words.detail))
+                self.widget.children = (head, made, w.HTML(blocks.faint(words.caption)), _fit())
         for one in before:
             lists.close(one)
 
@@ -80,8 +85,34 @@ def _figure_widget(figure: "Figure") -> Any:
         made = go.FigureWidget(figure.plotly)
     except ImportError:
         return None
+    _bare(made, figure)
     made._config = {**made._config, **CONFIG}  # noqa: SLF001  (plotly has no other way to say it)
     return made
+
+
+def _fit() -> w.DOMWidget:
+    """Keeps figures as wide as the box they stand in; exists where live figures do."""
+    import anywidget
+
+    class Fit(anywidget.AnyWidget):
+        """``fit.js`` in the page; it has no state."""
+
+        _esm = Path(__file__).with_name("fit.js").read_text("utf-8")
+
+    return Fit()
+
+
+def _bare(made: Any, figure: "Figure") -> None:
+    """Take title and caption out of the picture: the panel says them in words of its own, which wrap."""
+    words = figure.words
+    head = 22 * len(words.title_lines) + 17 * len(words.detail_lines) + 18
+    foot = 15 * len(words.caption_lines)
+    margin = made.layout.margin
+    with made.batch_update():
+        made.layout.title = None
+        made.layout.annotations = [one for one in made.layout.annotations if one.yref != "paper" or one.y != 0]
+        made.layout.height = made.layout.height - head - foot
+        made.layout.margin = {"t": max(8, margin.t - head), "b": margin.b - foot}
 
 
 def _still(figure: "Figure") -> str:

@@ -4,6 +4,7 @@ A tab is filled when it is first looked at, and stays as it was left. The invari
 store. Checked by ``tests/panels/test_browse_workbench.py``.
 """
 
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import ipywidgets as w
 
 from lcm_lab.errors import Refused
-from lcm_lab.panels import lists
+from lcm_lab.panels import keys, lists
 from lcm_lab.panels.base import Panel
 from lcm_lab.panels.briefs import BriefsPanel
 from lcm_lab.panels.budget import BudgetPanel
@@ -60,9 +61,14 @@ class Place(Panel):
         )
         self.names = TABS if conversation_id is not None else TABS[:1]
         self.tabs = w.Tab(children=[w.VBox() for _ in self.names], titles=self.names)
-        self.body.children = (self.tabs,)
+        self.tabs.add_class("lcm-tabs")
+        self.body.children = (w.HTML(blocks.STYLE), self.tabs)
         self.tabs.observe(lambda _change: self.guard(self._shown), "selected_index")
         self.guard(self._shown)
+        tabs = {"l": "Summary DAG", "c": "Context", "f": "Large files"}
+        ways: dict[str, keys.Action] = {key: partial(self._to, tab) for key, tab in tabs.items()}
+        leave = {"Esc": self._leave_review, "n": self._leave_review}
+        keys.attach(self, {**ways, **leave}, hint="l summaries, c context, f large files, b back")
 
     @property
     def tab(self) -> str:
@@ -78,6 +84,13 @@ class Place(Panel):
         """Show a tab, filled."""
         self.tabs.selected_index = self.names.index(tab)
         return self.panel
+
+    def up(self) -> bool:
+        """Show the tab this one was reached from: the conversation, for a review the summaries; False at the top."""
+        if self.tab == self.names[0]:
+            return False
+        self.open("Summary DAG" if self.tab == _REVIEW else self.names[0])
+        return True
 
     def open_summary(self, summary_id: str) -> None:
         """Show a summary among the others."""
@@ -165,6 +178,14 @@ class Place(Panel):
             "Budget": lambda: BudgetPanel(lab, conversation),
         }
         return makers[tab]()
+
+    def _to(self, tab: str) -> None:
+        if tab in self.names:
+            self.open(tab)
+
+    def _leave_review(self) -> None:
+        if self.tab == _REVIEW:
+            self.up()
 
     def _rewrite(self, batch: "Batch") -> None:
         self.review(reviews().RewriteReview(self.lab, batch, self.summarizer))

@@ -20,7 +20,7 @@ class Expandable:
 
     def __init__(self, make: Maker | None = None, *, limit: int = blocks.CUT) -> None:
         self.html = w.HTML()
-        self.more = w.Button(layout=w.Layout(width="auto"))
+        self.more = w.Button(tooltip="More of this text", layout=w.Layout(width="auto", align_self="flex-start"))
         self.more.on_click(self._toggle)
         self.widget = w.VBox([self.html, self.more])
         self.show(make, limit=limit)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as w
 
-from lcm_lab.panels import lists
+from lcm_lab.analysis.wording import counted
+from lcm_lab.panels import keys, lists
 from lcm_lab.panels.base import Panel
 from lcm_lab.store.rows import kind_label
 from lcm_lab.views import blocks, svg, tables
@@ -41,6 +42,12 @@ class _Screen(Panel):
         self.notes = w.HTML()
         self.bar = lists.row(self.open, self.more)
         self.body.children = (w.HTML(blocks.STYLE), self.listing.widget, self.bar, self.facts, self.notes)
+        more: dict[str, keys.Action] = {"Enter": self.open, "r": self.reload}
+        keys.attach(self, keys.moving(self.listing) | more, hint="j k move, Enter open, r reload")
+
+    def reload(self) -> None:
+        """Read the list again."""
+        raise NotImplementedError
 
     def load_more(self) -> None:
         """The next rows."""
@@ -148,10 +155,11 @@ class SessionsScreen(_Screen):
         self._next, self._last = found.next, found
         self.listing.fill(
             [self._row(at, one) for at, one in enumerate(self.rows)],
-            note=f"{found.total:,} session files in all. Times in {self.lab.zone.name}.",
+            note=f"In all: {counted(found.total, 'session file')}. Times in {self.lab.zone.name}.",
         )
         aside = f"{found.reset_files} reset and {found.deleted_files} deleted files lie beside them."
-        extra = [f"{found.hidden} hidden.", f"{found.duplicates} duplicates folded in.", aside, found.problem or ""]
+        folded = f"{counted(found.duplicates, 'duplicate')} folded in."
+        extra = [f"{found.hidden} hidden.", folded, aside, found.database or "", found.problem or ""]
         self.notes.value = blocks.faint(" ".join(extra))
         self._select_first()
 
@@ -229,7 +237,7 @@ class ConversationsScreen(_Screen):
         self._next = page.next
         self.listing.fill(
             [self._row(one) for one in self.rows],
-            note=f"{page.total or 0:,} conversations in all, {len(self.rows):,} read. Times in {self.lab.zone.name}.",
+            note=f"Read: {len(self.rows):,} of {page.total or 0:,}. Times in {self.lab.zone.name}.",
         )
         empty = "This store holds no conversation yet; the plugin writes one at its first turn."
         self.notes.value = "" if self.rows else blocks.faint(empty)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
-from lcm_lab.panels import lists, live
+from lcm_lab.panels import keys, lists, live
 from lcm_lab.panels.base import Panel
 from lcm_lab.panels.desk import Desk
 from lcm_lab.panels.place import Place, reviews
@@ -48,7 +48,7 @@ class Workbench(Panel):
             "Transplant\u2026", self._transplant, hint="Copy summaries to another conversation"
         )
         self.journal = self.button("Journal\u2026", self._journal, hint="The repairs made to this store; undo")
-        self.crumbs = [self.button("", lambda at=at: self._crumb(at)) for at in range(_LEVELS)]  # type: ignore[misc]
+        self.crumbs = [self.button("", lambda at=at: self._crumb(at), hint="A level above") for at in range(_LEVELS)]  # type: ignore[misc]
         for one in self.crumbs:
             one.layout.width = "auto"
             one.layout.max_width = "420px"
@@ -60,6 +60,8 @@ class Workbench(Panel):
         self.widget.add_class("lcm-panel")
         threading.Thread(target=live.prepare, daemon=True, name="lcm-lab imports").start()
         self.guard(self._start)
+        ways: dict[str, keys.Action] = {"b": self._up, "Backspace": self._up, "r": self.reload}
+        keys.attach(self, ways, hint="b back, r reload; the keys work after a click into the panel, except in fields")
 
     @property
     def place(self) -> Panel:
@@ -146,6 +148,11 @@ class Workbench(Panel):
         for one in left:
             lists.close(one.widget)
         self.refresh()
+
+    def _up(self) -> None:
+        """As the key does in lcm-tui: from a tab to the conversation, from there to the list."""
+        if not (isinstance(self.place, Place) and self.place.up()):
+            self.go_back()
 
     def _crumb(self, at: int) -> None:
         if at < len(self.path) - 1:

@@ -113,7 +113,7 @@ class Book:
             "window.addEventListener('unhandledrejection', e => console.error('rejected', e.reason))"
         )
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(10_000)
         self.page.on("request", self._asked)
         self.page.on("websocket", lambda socket: self.requests.append(socket.url))
         self.page.on("console", self._heard)

@@ -3,12 +3,18 @@
 import builtins
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from lcm_lab.panels import keys
+from lcm_lab import lab as labs
+from lcm_lab.data import demo_store
+from lcm_lab.lab import Lab
+from lcm_lab.panels import keys, lists
 from lcm_lab.panels.base import Panel
+from lcm_lab.panels.dag import DagPanel
+from lcm_lab.panels.workbench import Workbench
 
 
 class Counter(Panel):
@@ -38,6 +44,12 @@ def told(given: keys.Keys, name: object) -> None:
 @pytest.fixture
 def panel() -> Counter:
     return Counter()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The demo store; nothing here writes to it."""
+    return labs.open(demo_store.build(tmp_path_factory.mktemp("demo")), tz="UTC")
 
 
 def test_a_key_presses_its_button(panel: Counter) -> None:
@@ -117,3 +129,78 @@ def test_without_anywidget_a_panel_has_no_keys(panel: Counter, monkeypatch: pyte
     assert panel.count == 1
     assert given.widget is None
     assert panel.widget.children == before
+
+
+def test_a_list_is_walked_with_keys() -> None:
+    picked: list[str] = []
+    listing = lists.Listing("letters", picked.append)
+    listing.fill([lists.Row(one, one) for one in "abcdefghijklmnopqrstuvwxyz"])
+    panel = Counter()
+    given = keys.attach(panel, keys.moving(listing))
+    for name in ("j", "Down", "k", "PgDn", "G", "j", "Up", "g", "k"):
+        told(given, name)
+    assert picked == ["a", "b", "a", "k", "z", "y", "a"]
+
+
+def test_an_empty_list_is_not_walked() -> None:
+    listing = lists.Listing("nothing", [].append)
+    keys.moving(listing)["G"]()  # type: ignore[operator]
+
+
+def test_the_manuals_keys_are_there(demo: Lab) -> None:
+    """Every screen of the manual has its keys, on top of those of the workbench around it."""
+    bench = Workbench(demo)
+    place = bench.open_conversation(1, "Summary DAG")
+
+    def of(panel: Panel) -> set[str]:
+        return set(panel.widget.children[-1].names)
+
+    move = {"Up", "Down", "j", "k"}
+    assert of(bench) == {"b", "Backspace", "r"}
+    assert of(place) == {"l", "c", "f", "n", "Esc"}
+    assert of(bench.path[0][1]) >= {*move, "Enter", "r"}
+    dag = place.panel
+    assert dag is not None
+    assert of(dag) >= {*move, "Enter", "l", "Space", "h", "g", "G", "J", "K", "w", "W", "d", "r"}
+    for tab, own in (("Conversation", {"PgUp", "PgDn", "g", "G", "r"}), ("Context", {"g", "G", "J", "K", "r"})):
+        shown = place.open(tab)
+        assert shown is not None
+        assert of(shown) >= {*move, *own}
+    files = place.open("Large files")
+    assert files is not None
+    assert of(files) >= {*move, "g", "G", "r"}
+
+
+def test_back_leads_up_one_screen_at_a_time(demo: Lab) -> None:
+    bench = Workbench(demo)
+    place = bench.open_conversation(1, "Summary DAG")
+    place.review(Counter())
+    assert place.tab == "Review"
+    keys_of(place)({"key": "Esc"})
+    assert place.tab == "Summary DAG"
+    back = keys_of(bench)
+    back({"key": "b"})
+    assert (place.tab, len(bench.path)) == ("Conversation", 2)
+    back({"key": "Backspace"})
+    assert len(bench.path) == 1
+    back({"key": "b"})
+    assert len(bench.path) == 1
+
+
+def test_h_closes_and_l_opens(demo: Lab) -> None:
+    panel = DagPanel(demo, 1)
+    send = keys_of(panel)
+    every = len(panel.tree.keys)
+    send({"key": "h"})
+    closed = len(panel.tree.keys)
+    assert closed < every
+    send({"key": "h"})
+    assert len(panel.tree.keys) == closed
+    send({"key": "l"})
+    assert len(panel.tree.keys) == every
+
+
+def keys_of(panel: Panel) -> Callable[[dict[str, str]], None]:
+    """What the browser calls when a key is pressed in a panel."""
+    listener = panel.widget.children[-1]
+    return lambda content: listener._handle_custom_msg(content, [])

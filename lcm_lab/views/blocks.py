@@ -28,10 +28,15 @@ STYLE: Final = """<style>
 .lcm-list select, .lcm-head, .lcm-text {font-family: var(--jp-code-font-family, monospace); font-size: 12px}
 .lcm-list select {width: 100%; overflow-x: auto}
 .lcm-list select option {white-space: pre}
-.lcm-head {white-space: pre; overflow: hidden; color: var(--jp-ui-font-color2, #57606a); padding: 0 6px}
+.lcm-head {white-space: pre; overflow: hidden; color: var(--jp-ui-font-color2, #57606a); padding: 0 3px;
+  line-height: 20px}
 .lcm-block {border-left: 4px solid; padding: 1px 8px; margin: 6px 0; line-height: 1.4}
 .lcm-block bdi, .lcm-box bdi {color: var(--jp-ui-font-color1, #222)}
 .lcm-block > div > bdi {display: block}
+.lcm-block .lcm-tone bdi {color: inherit}
+.lcm-tabs > .lm-TabBar > .lm-TabBar-content {flex-wrap: wrap}
+.lcm-tabs > .lm-TabBar .lm-TabBar-tab {flex: 0 0 auto; min-width: 0}
+.lcm-live > * {width: 100%; min-width: 0}
 .lcm-box {max-height: 420px; overflow: auto; border: 1px solid var(--jp-border-color2, #ccc); padding: 4px 8px}
 .lcm-faint {color: var(--jp-ui-font-color2, #57606a)}
 .lcm-facts td, .lcm-facts th {padding: 1px 12px 1px 0; vertical-align: top; text-align: left; line-height: 1.4;

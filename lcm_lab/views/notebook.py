@@ -18,6 +18,9 @@ TONES: Final = {
     "good": "#1a7f37",
     "muted": "#6e7781",
 }
+_LITERAL: Final = "mathjax_ignore"
+"""MathJax reads the page after it is built, where a dollar sign is a dollar sign however it was written."""
+
 _CELL: Final = "padding:2px 10px 2px 0;vertical-align:top;border:0"
 
 
@@ -26,14 +29,14 @@ def html(table: Table) -> str:
     title = f"<b>{_text(table.title)}</b>" if table.title else ""
     notes = "".join(f'<div style="color:#6e7781">{_text(note)}</div>' for note in table.notes)
     if not (table.columns and table.rows):
-        return f"<div>{title}{notes}</div>"
+        return f'<div class="{_LITERAL}">{title}{notes}</div>'
     heads = "".join(
         f'<th style="{_CELL};text-align:{"right" if column.right else "left"}">{_text(column.title)}</th>'
         for column in table.columns
     )
     rows = "".join(_row(table, i) for i in range(len(table.rows)))
     grid = f'<table style="border-collapse:collapse"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
-    return f'<div style="overflow-x:auto;margin-bottom:8px">{title}{grid}{notes}</div>'
+    return f'<div class="{_LITERAL}" style="overflow-x:auto;margin-bottom:8px">{title}{grid}{notes}</div>'
 
 
 _shown_in: dict[str, Zone] = {}
@@ -70,12 +73,11 @@ def _row(table: Table, i: int) -> str:
     style = f' style="color:{color}"' if color else ""
     cells = "".join(
         f'<td style="{_CELL};text-align:{"right" if column.right else "left"};'
-        f'white-space:{"pre-wrap" if column.wrap else "pre"}">{_text(value)}</td>'
+        f'white-space:{"pre-wrap;overflow-wrap:anywhere" if column.wrap else "pre"}">{_text(value)}</td>'
         for column, value in zip(table.columns, table.rows[i], strict=True)
     )
     return f"<tr{style}>{cells}</tr>"
 
 
 def _text(text: str) -> str:
-    # A dollar sign would start a formula in Jupyter.
     return escape(text).replace("$", "&#36;")

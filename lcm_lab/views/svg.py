@@ -16,8 +16,8 @@ LIMIT: Final = 12_000
 """Bytes of a picture at most, as it stands in the page."""
 
 WIDTH: Final = 720
-_BANDS: Final = 60
-_DOTS: Final = 44
+_BANDS: Final = 48
+_DOTS: Final = 38
 _ROWS: Final = 12
 _FONT: Final = 'font-family="sans-serif" font-size="11"'
 
@@ -33,8 +33,8 @@ def strip(parts: Iterable[tuple[str, int]], *, title: str) -> str:
         width = WIDTH * size / total
         name = _words(f"{kind}, {size:,} tokens")
         found.append(
-            f'<rect x="{x:.1f}" y="18" width="{max(width, 0.4):.1f}" height="26" fill="{palette.kind_colour(kind)}" '
-            f'stroke="{palette.INK}" stroke-width=".3"><title>{name}</title></rect>'
+            f'<rect x="{x:.1f}" y="18" width="{max(width, 0.4):.1f}" height="26" fill="{palette.kind_colour(kind)}">'
+            f"<title>{name}</title></rect>"
         )
         if width > 8 * len(kind):
             ink = palette.ink_on(palette.kind_colour(kind))
@@ -60,13 +60,9 @@ def levels(counts: Mapping[int, int], marked: Mapping[int, int], *, title: str) 
         dots = min(counts[depth], _DOTS)
         dark = min(marked.get(depth, 0), dots)
         found.append(f'<text x="0" y="{y + 4}" fill="{palette.INK}">{"leaf" if depth == 0 else f"d{depth}"}</text>')
-        for place in range(dots):
-            outline = f' stroke="{palette.INK}" stroke-width="2"' if place < dark else ""
-            found.append(
-                f'<circle cx="{46 + 12 * place}" cy="{y}" r="4" fill="{palette.depth_colour(depth)}"{outline}/>'
-            )
+        found += [_dots(dark, y, palette.INK, 12), _dots(dots, y, palette.depth_colour(depth), 8)]
         more = f"{counts[depth]:,}, {marked.get(depth, 0):,} in context"
-        found.append(f'<text x="{52 + 12 * dots}" y="{y + 4}" fill="{palette.INK}">{more}</text>')
+        found.append(f'<text x="{50 + 14 * dots}" y="{y + 4}" fill="{palette.INK}">{more}</text>')
     return _image(found, height=34 + 18 * len(rows), title=title)
 
 
@@ -87,6 +83,14 @@ def bars(rows: Sequence[tuple[str, int]], *, title: str) -> str:
         )
         found.append(f'<text x="{202 + width:.1f}" y="{y + 12}" fill="{palette.INK}">{size:,}</text>')
     return _image(found, height=26 + 20 * len(shown), title=title)
+
+
+def _dots(count: int, y: int, colour: str, size: int) -> str:
+    """A row of dots, as one line of no length each."""
+    if not count:
+        return ""
+    line = f'stroke="{colour}" stroke-width="{size}" stroke-linecap="round"'
+    return f'<path d="M46 {y}h0{"m14 0h0" * (count - 1)}" {line}/>'
 
 
 def _merged(parts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 BIN = .venv/bin
 WORKERS ?= auto
 
-.PHONY: lab test e2e faults check format docs bench clean
+.PHONY: lab test e2e faults check format docs bench shots clean
 
 lab: .venv/user.stamp
 	$(BIN)/lcm-lab lab $(ARGS)
@@ -33,6 +33,9 @@ docs: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+shots: .venv/dev.stamp
+	$(BIN)/python -m tests.browser.shots build/shots $(ARGS)
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -30,6 +30,8 @@ def test_the_wheel_carries_notebooks_and_demo(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in (
         "lcm_lab/notebooks/00_start_here.ipynb",
+        "lcm_lab/notebooks/04_workbench.ipynb",
+        "lcm_lab/panels/keys.js",
         "lcm_lab/data/demo_store.py",
         "lcm_lab/data/demo/conversations/1-shop.txt",
         "lcm_lab/data/schema/lcm-0.15.3.sql",

@@ -103,10 +103,18 @@ function listen(root, model) {
     inside = root.contains(event.target);
     if (inside && event.type === "focusin") shield(event.target, true);
   };
-  // A focused control that is disabled or taken away would leave the focus nowhere, and the next key to the notebook.
-  const kept = new MutationObserver(() => {
+  // A focused control that is disabled, hidden or taken away would leave the focus nowhere, and the next key would go to
+  // the notebook. A browser notices only when it draws, so there is a second look.
+  const keep = () => {
     const now = document.activeElement;
-    if (inside && root.isConnected && (!now || now === document.body || (root.contains(now) && now.disabled))) focus();
+    const lost = !now || now === document.body || (root.contains(now) && (now.disabled || !now.getClientRects().length));
+    if (inside && lost && root.isConnected) focus();
+  };
+  let later = 0;
+  const kept = new MutationObserver(() => {
+    keep();
+    clearTimeout(later);
+    later = setTimeout(keep, 80);
   });
   const told = (content) => { waiting = waiting && !content.done; };
   describe();
@@ -116,7 +124,7 @@ function listen(root, model) {
   window.addEventListener("keyup", modifier, true);
   document.addEventListener("focusin", moved);
   document.addEventListener("mousedown", moved, true);
-  kept.observe(root, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
+  kept.observe(root, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled", "class", "style"] });
   model.on("msg:custom", told);
   model.on("change:names change:label", describe);
   return () => {
@@ -127,6 +135,7 @@ function listen(root, model) {
     document.removeEventListener("focusin", moved);
     document.removeEventListener("mousedown", moved, true);
     kept.disconnect();
+    clearTimeout(later);
     model.off("msg:custom", told);
     model.off("change:names change:label", describe);
     root.removeAttribute(SUPPRESS);

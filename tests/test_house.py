@@ -22,7 +22,7 @@ LAYERS = (
     {"analysis", "memory"},
     {"repairs"},
     {"results"},
-    {"lab", "lab_repairs", "recall", "roster", "places"},
+    {"lab", "lab_repairs", "recall", "roster", "places", "bench"},
     {"views"},
     {"panels", "cli"},
 )
@@ -31,6 +31,7 @@ LAYERS = (
 CROSSINGS = {
     ("lab", "views"): "the Lab registers the notebook display when IPython runs, inside a function",
     ("recall", "views"): "as the Lab",
+    ("bench", "views"): "as the Lab",
 }
 SQL_HOMES = ("store/", "memory/", "repairs/apply", "analysis/frames", "analysis/export", "sessions/host_db.py")
 SQL = re.compile(r"\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|PRAGMA\s+\w)", re.DOTALL)

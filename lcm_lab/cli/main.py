@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from lcm_lab.cli import browse, change, hooks, measure, memory, prompts, rewrite, work
+from lcm_lab.cli import browse, change, hooks, measure, memory, prompts, rewrite, savings, work
 from lcm_lab.cli.options import InOrder, Settings, with_globals
 
 COMMANDS = (
@@ -39,6 +39,8 @@ COMMANDS = (
     change.restore,
     hooks.GROUP,
     memory.GROUP,
+    savings.GROUP,
+    savings.advise,
 )
 
 

@@ -36,6 +36,10 @@ def _shapes_of(module: str) -> "dict[str, Callable[[Any], dict[str, Any]]]":
         from lcm_lab.views import memory_json
 
         return memory_json.SHAPES
+    if module.startswith("lcm_lab.analysis.savings"):
+        from lcm_lab.views import savings_json
+
+        return savings_json.SHAPES
     if module.startswith("lcm_lab.repairs"):
         from lcm_lab.views import repairs_json
 

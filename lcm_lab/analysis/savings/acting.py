@@ -2,7 +2,8 @@
 
 Idea: each way takes the pieces there are and gives the pieces there would be, and says which calls of a model that
 took. What the client itself keeps after a compaction is not guessed: it is measured in the sessions at hand
-(:class:`Typical`). Invariant: nothing that a policy protects is taken away, and a compaction that would save next to
+(:class:`Typical`).
+Invariant: nothing that a policy protects is taken away, and a compaction that would save next to
 nothing does not happen. Checked by ``tests/analysis/savings/test_by_hand.py`` and ``test_policies.py``.
 """
 
@@ -20,11 +21,11 @@ MARK: Final = 12
 WORTH: Final = 2_000
 """A compaction that would take away less does not happen."""
 
-_GONE: Final = (SYSTEM, MEMORY, CLIENT)
-"""What is no part of a turn."""
+UNSEEN: Final = 0.03
+"""L1 and L2 of a history that is in no file: the share that those of real sessions had of what their turns held."""
 
 _SUMMED: Final = (SYSTEM, MEMORY)
-"""What the plugin does not put into a leaf."""
+"""What is no part of a turn, and what the plugin does not put into a leaf."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +100,19 @@ def _native(context: Context, policy: Policy, moment: Moment, typical: Typical) 
 
 def _layers(context: Context, policy: Policy, moment: Moment, typical: Typical) -> list[Call] | None:  # noqa: ARG001
     """The concept's way: older turns become L1 and L2, the newest stay as they are; no model is called."""
-    raw = [one for one in context.pieces if one.kind not in _GONE]
+    raw = [one for one in context.pieces if one.kind not in _SUMMED]
     kept = _protected(raw, policy, moment)
     folded = {one.turn for one in raw if one.turn not in kept} | context.folded
     lines = {turn: l1 + l2 for turn, l1, l2 in moment.point.lines} if moment.point else {}
-    block = round(sum(size for turn, size in lines.items() if turn in folded) * moment.scale)
+    unseen = context.unseen or sum(one.tokens for one in raw if one.turn == 0 and one.turn in folded)
+    block = round(sum(size for turn, size in lines.items() if turn in folded) * moment.scale + UNSEEN * unseen)
     system = [one for one in context.pieces if one.kind == SYSTEM]
     stays = [one for one in raw if one.turn in kept]
     after = sum(one.tokens for one in (*system, *stays)) + block
     if context.total - after < WORTH:
         return None
     context.put([*system, Piece(MEMORY, block), *stays])
-    context.folded = frozenset(folded)
+    context.folded, context.unseen = frozenset(folded), unseen
     return []
 
 

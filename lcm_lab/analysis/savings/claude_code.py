@@ -71,8 +71,10 @@ class Reading:
         boundary = kind == "system" and record.get("subtype") == "compact_boundary"
         if boundary:
             meta = record.get("compactMetadata")
-            before = meta.get("preTokens") if isinstance(meta, dict) else None
-            self.gathered.mark("boundary", before if isinstance(before, int) else 0)
+            meta = meta if isinstance(meta, dict) else {}
+            before = meta.get("preTokens")
+            manual = meta.get("trigger") == "manual"
+            self.gathered.mark("boundary", before if isinstance(before, int) else 0, manual=manual)
         elif self._began and record.get("parentUuid", "") is None and "uuid" in record and kind != "attachment":
             self.gathered.mark("fresh")
         self._began = self._began or kind in ("user", "assistant")

@@ -46,7 +46,9 @@ class Context:
         self.point: int | None = None
         """The memory point whose block is in the context."""
         self.folded: frozenset[int] = frozenset()
-        """Turns that are there as L1 and L2 only."""
+        """Turns that are there as L1 and L2 only; turn 0 is a history that is in no file."""
+        self.unseen = 0
+        """Tokens of that history, once it is folded."""
         self._items: set[int] | None = None
 
     def add(self, piece: Piece) -> None:

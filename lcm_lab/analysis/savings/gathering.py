@@ -64,6 +64,7 @@ class Gathering:
         self._calls: dict[str, tuple[int, str, int, int]] = {}
         self._next: dict[str, bool] = {"boundary": False, "fresh": False, "resumed": False}
         self._before = 0
+        self._manual = False
         self._stretch = 0
 
     def clock(self, stamp: object) -> float:
@@ -76,10 +77,11 @@ class Gathering:
             self._began = moment
         return moment - self._began
 
-    def mark(self, what: str, before: int = 0) -> None:
+    def mark(self, what: str, before: int = 0, *, manual: bool = False) -> None:
         """The next request comes after a ``boundary``, begins ``fresh``, or is the first of a ``resumed`` client."""
         self._next[what] = True
         self._before = before or self._before
+        self._manual = manual or self._manual
         self._stretch += what != "resumed"
 
     def request(self, message_id: str, model: str, turn: int, stamp: object, offset: int, usage: Usage) -> int:
@@ -90,10 +92,11 @@ class Gathering:
             known = self._by_id[message_id] = len(self.requests)
             # The request went out when its last input was there, not when its answer was written.
             sent = self._input_at if self._input_at and not self._is_stale(at) else at
-            self.requests.append(Request(max(0.0, sent), turn, model, **self._next, before=self._before))
+            about = {"before": self._before, "manual": self._manual}
+            self.requests.append(Request(round(max(0.0, sent), 1), turn, model, **self._next, **about))  # type: ignore[arg-type]
             self.offsets.append(offset)
             self._next = dict.fromkeys(self._next, False)
-            self._before = 0
+            self._before, self._manual = 0, False
         old = self.requests[known]
         if usage.prompt >= old.prompt and usage.prompt:
             self.requests[known] = replace(

@@ -3,7 +3,8 @@
 Idea: lines come from the product's reader of such files (``sessions/jsonl.py`` reads them for people; here the sizes of
 their parts are needed, so the raw lines are taken). Their results stand there whole, so the truncation of Claude Code
 is applied, as if the session had been held there. There are no hooks for these agents, so the three layers have no
-lines for them. Invariant: as for Claude Code: an item enters with exactly one request. Checked by
+lines for them.
+Invariant: as for Claude Code: an item enters with exactly one request. Checked by
 ``tests/analysis/savings/test_reading.py``.
 """
 

@@ -104,7 +104,7 @@ def find(session: Session, texts: Sequence[str], known: Known | None = None) -> 
             if item.kind == "thinking":
                 continue
             if item.made >= 0:
-                again = sorted(word for word in held[i] - settled if word in places)
+                again = sorted(word for word in held[i] - settled if _is_old(session, places.get(word, ())))
                 uses = [_Use(word, kinds[word], cut, item, places[word]) for word in again]
                 found += [_reference(session, one, known, survivor=item.made >= boundary) for one in uses]
             settled |= held[i]
@@ -112,8 +112,14 @@ def find(session: Session, texts: Sequence[str], known: Known | None = None) -> 
 
 
 def _when(item: Item) -> int:
-    """The request that made it, or that first read it."""
+    """The request that made it, or that first read it; the client's summary stands before the one it enters with."""
+    if item.kind == "summary":
+        return item.entry - 1
     return item.made if item.made >= 0 else item.entry
+
+
+def _is_old(session: Session, where: Sequence[int]) -> bool:
+    return any(session.items[i].kind != "summary" for i in where)
 
 
 def _own_words(session: Session, texts: Sequence[str]) -> tuple[list[set[str] | None], dict[str, str]]:

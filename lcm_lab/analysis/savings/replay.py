@@ -14,8 +14,8 @@ from lcm_lab.analysis.savings import acting
 from lcm_lab.analysis.savings.acting import Moment, Typical
 from lcm_lab.analysis.savings.billing import LIFETIMES, Bill, Cache, Lifetime
 from lcm_lab.analysis.savings.calibration import Factors
-from lcm_lab.analysis.savings.context import CLIENT, KINDS, SYSTEM, Context, Piece
-from lcm_lab.analysis.savings.policies import LCM, NATIVE_LAYERS, NEVER, RECORDED, Policy
+from lcm_lab.analysis.savings.context import CLIENT, SYSTEM, Context, Piece
+from lcm_lab.analysis.savings.policies import LCM, NEVER, RECORDED, Policy
 from lcm_lab.analysis.savings.session import OUTPUT, MemoryPoint, Reference, Session
 from lcm_lab.analysis.savings.typical import IN_THE_MIDDLE, base, new_items
 from lcm_lab.summarizer.prices import Price, price_of
@@ -186,7 +186,7 @@ class Replaying:
             history = [Piece(CLIENT, unseen)] if unseen else []
             self.context.put([Piece(SYSTEM, system - unseen), *history])
             self.context.kept = min(self.context.kept, request.cache_read)
-            self.context.point, self.context.folded = None, frozenset()
+            self.context.point, self.context.folded, self.context.unseen = None, frozenset(), 0
             if i == 0:
                 self.cache.warm(request.model, request.cache_read, request.at)
                 self.context.kept = request.cache_read
@@ -279,17 +279,3 @@ def replay(session: Session, policy: Policy, setting: Setting) -> Replay:
 def replay_all(sessions: Sequence[Session], policy: Policy, settings: Sequence[Setting]) -> list[Replay]:
     """Each session under the policy, each with its own setting."""
     return [replay(session, policy, setting) for session, setting in zip(sessions, settings, strict=True)]
-
-
-__all__ = [
-    "IN_CONTEXT",
-    "KINDS",
-    "LOST",
-    "NATIVE_LAYERS",
-    "ONE_LOOKUP",
-    "Replay",
-    "Row",
-    "Setting",
-    "replay",
-    "replay_all",
-]

@@ -9,7 +9,7 @@ entered, and a request's prompt is what was there before it plus the items that 
 ``tests/analysis/savings/test_reading.py``.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 CLASSES: Final = ("user", "assistant", "thinking", "tool input", "tool output", "meta", "image", "summary")
@@ -66,6 +66,9 @@ class Request:
     resumed: bool = False
     before: int = 0
     """Size of the context before the compaction, as the client recorded it."""
+
+    manual: bool = False
+    """The user asked for the compaction."""
 
     @property
     def has_usage(self) -> bool:
@@ -150,10 +153,6 @@ class Session:
     def one_hour(self) -> bool:
         """Whether its cache was written for one hour, as the API reported."""
         return sum(one.write_1h for one in self.requests) > sum(one.write_5m for one in self.requests)
-
-    def without_words(self) -> "Session":
-        """The same session without what only its own owner should see."""
-        return replace(self, notes=())
 
     def entering(self) -> list[list[int]]:
         """For each request the items that enter with it."""

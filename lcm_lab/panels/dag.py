@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lcm_lab.analysis.tree import TreeRow
     from lcm_lab.lab import Lab
 
-MARKS: Final = 1000
+MARKS: Final = 600
 """Marks in the picture; above, neighbours in time share one."""
 
 _OPEN_AT_ONCE: Final = 60
@@ -281,8 +281,8 @@ def _rows(rows: "Iterable[TreeRow]") -> list[lists.Row]:
         key = one.summary_id if times == 1 else f"{one.summary_id}\0{times}"
         context = " *" if one.in_context else ""
         note = f" ({one.note})" if one.note else ""
-        label = lists.columns([(f"{_head(one)}{context}{note} {one.preview}", 0)])
-        found.append(lists.Row(key, "  " * min(one.indent, 30) + label))
+        label = f"{_head(one)}{context}{note} {one.preview}"
+        found.append(lists.Row(key, label, indent=min(one.indent, 30)))
     return found
 
 

@@ -23,11 +23,15 @@ _SPACE: Final = "\u00a0"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: ``key`` names it, ``label`` is shown, ``search`` is what the filter looks at (the label without one)."""
+    """One row: ``key`` names it, ``label`` is shown, ``search`` is what the filter looks at (the label without one).
+
+    With an ``indent`` the label is stored text as it is, made fit to show when it is shown: a tree has many rows.
+    """
 
     key: str
     label: str
     search: str = ""
+    indent: int | None = None
 
 
 def columns(cells: Iterable[tuple[object, int]]) -> str:
@@ -136,7 +140,7 @@ class Listing:
 
     def _show(self, chosen: str | None) -> None:
         shown = self._kept[self._start : self._start + SHOWN]
-        options = [(_label(one.label), one.key) for one in shown]
+        options = [(_label(one), one.key) for one in shown]
         self._quiet = True
         try:
             if list(self.select.options) != options:
@@ -205,6 +209,7 @@ def _step(label: str, action: Callable[[], None]) -> w.Button:
     return made
 
 
-def _label(text: str) -> str:
+def _label(row: Row) -> str:
+    text = row.label if row.indent is None else "  " * row.indent + columns([(row.label, 0)])
     # A browser folds plain spaces of an option; the columns need them.
     return text.replace(" ", _SPACE)

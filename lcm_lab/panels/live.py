@@ -5,6 +5,7 @@ Checked by ``tests/panels/test_browse_dag.py``.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,13 +68,13 @@ _RING = "selected"
 
 def prepare() -> None:
     """Import what live figures need: it takes more than a second, so it is done before one is asked for."""
-    try:
-        import anywidget  # noqa: F401
-        import plotly.graph_objects as go
+    import plotly.graph_objects as go
 
-        _ = go.FigureWidget
-    except ImportError:
-        return
+    from lcm_lab.analysis.draw import budget_figures, dag_figure
+
+    _ = budget_figures, dag_figure, go.Scatter(x=[0], marker={"size": 1})
+    with suppress(ImportError):
+        go.FigureWidget  # noqa: B018  (plotly imports it when it is named; it needs anywidget)
 
 
 def _figure_widget(figure: "Figure") -> Any:

@@ -106,7 +106,7 @@ class Panel:
 
         ``work`` must not touch the store or a widget.
         """
-        loop = _loop()
+        loop = running_loop()
         self._running += 1
 
         def deliver(action: Callable[[], None]) -> None:
@@ -202,7 +202,8 @@ class Panel:
             action()
 
 
-def _loop() -> asyncio.AbstractEventLoop | None:
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop of the kernel; None outside of one."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -53,7 +53,7 @@ const modified = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
 function listen(root, model) {
   let inside = false;
-  let waiting = false;
+  let waiting = 0;
   const describe = () => {
     root.tabIndex = 0;
     root.setAttribute("role", "group");
@@ -83,8 +83,8 @@ function listen(root, model) {
       return true;
     }
     // A key held down repeats faster than a kernel answers: only moves repeat, and each waits for the one before.
-    if (repeat && (waiting || !HELD.has(name))) return true;
-    waiting = true;
+    if (repeat && (Date.now() - waiting < 1000 || !HELD.has(name))) return true;
+    waiting = Date.now();
     model.send({ key: name });
     return true;
   };
@@ -116,7 +116,7 @@ function listen(root, model) {
     clearTimeout(later);
     later = setTimeout(keep, 80);
   });
-  const told = (content) => { waiting = waiting && !content.done; };
+  const told = (content) => { waiting = content.done ? 0 : waiting; };
   describe();
   root.addEventListener("keydown", keydown);
   root.addEventListener("keydown", leave, true);

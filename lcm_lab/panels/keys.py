@@ -56,6 +56,7 @@ _STYLE: Final = """
 .lcm-keys:focus { outline: 1px solid var(--jp-border-color1, #bdbdbd); outline-offset: 2px; }
 .lcm-keys:focus-visible { outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 2px; }
 .lcm-keys-hint { color: var(--jp-ui-font-color2, #6e7781); font-size: 12px; line-height: 18px; padding: 2px; }
+.lcm-keys-hint:empty { display: none; }
 """
 
 

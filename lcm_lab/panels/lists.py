@@ -13,12 +13,15 @@ import ipywidgets as w
 
 from lcm_lab import plain
 from lcm_lab.analysis.draw import palette
+from lcm_lab.panels.base import running_loop
 from lcm_lab.views import blocks
 
 SHOWN: Final = 300
 """Rows in the page at a time."""
 
 _SPACE: Final = "\u00a0"
+_PATIENCE: Final = 3.0
+"""Seconds; anywidget gives up after two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,12 @@ def close(widget: w.Widget) -> None:
     """Close a widget with all that is in it, so that pages nobody sees any more take no memory in page and kernel."""
     for one in getattr(widget, "children", ()):
         close(one)
-    widget.close()
+    loop = running_loop() if getattr(widget, "_model_module", "") == "anywidget" else None
+    if loop is None:
+        widget.close()
+    else:
+        # Gone before the page has loaded it, such a widget complains in the browser's console.
+        loop.call_later(_PATIENCE, widget.close)
 
 
 def side_by_side(*children: w.Widget, basis: str = "420px") -> w.Box:

@@ -68,7 +68,7 @@ class Place(Panel):
         tabs = {"l": "Summary DAG", "c": "Context", "f": "Large files"}
         ways: dict[str, keys.Action] = {key: partial(self._to, tab) for key, tab in tabs.items()}
         leave = {"Esc": self._leave_review, "n": self._leave_review}
-        keys.attach(self, {**ways, **leave}, hint="l summaries, c context, f large files, b back")
+        keys.attach(self, {**ways, **leave})
 
     @property
     def tab(self) -> str:

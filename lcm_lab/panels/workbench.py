@@ -61,7 +61,9 @@ class Workbench(Panel):
         threading.Thread(target=live.prepare, daemon=True, name="lcm-lab imports").start()
         self.guard(self._start)
         ways: dict[str, keys.Action] = {"b": self._up, "Backspace": self._up, "r": self.reload}
-        keys.attach(self, ways, hint="b back, r reload; the keys work after a click into the panel, except in fields")
+        where = "after a click into the panel, except in fields"
+        more = "b back, r reload; in a conversation l summaries, c context, f large files"
+        keys.attach(self, ways, hint=f"Keys, {where}: {more}")
 
     @property
     def place(self) -> Panel:

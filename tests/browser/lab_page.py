@@ -27,8 +27,9 @@ FOLDERS = (
     "MPLCONFIGDIR",
     "TMPDIR",
 )
-EXPECTED = re.compile(r"Notebook is not trusted|Download the React DevTools")
-"""What JupyterLab itself says in the console, whatever the notebook."""
+EXPECTED = re.compile(r"Notebook is not trusted|Download the React DevTools|\[anywidget\] Failed to initialize model")
+"""What JupyterLab says in the console whatever the notebook, and anywidget where a busy machine takes longer than the two
+seconds it allows a widget to load in; the widget works nevertheless."""
 
 
 _RUN = """() => {

@@ -1,5 +1,6 @@
 """A key does what its button does, and nothing where the panel is at work or the key means nothing."""
 
+import asyncio
 import builtins
 import importlib
 import sys
@@ -204,3 +205,18 @@ def keys_of(panel: Panel) -> Callable[[dict[str, str]], None]:
     """What the browser calls when a key is pressed in a panel."""
     listener = panel.widget.children[-1]
     return lambda content: listener._handle_custom_msg(content, [])
+
+
+def test_a_widget_is_closed_once_the_page_had_time_to_load_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser's console has a complaint of anywidget's about one that goes before."""
+    monkeypatch.setattr(lists, "_PATIENCE", 0.01)
+
+    async def kernel() -> tuple[bool, bool]:
+        panel = Counter()
+        given = keys.attach(panel, {"w": panel.add})
+        lists.close(panel.widget)
+        at_once = given.widget.comm is not None and panel.widget.comm is None
+        await asyncio.sleep(0.1)
+        return at_once, given.widget.comm is None
+
+    assert asyncio.run(kernel()) == (True, True)

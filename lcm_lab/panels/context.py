@@ -12,6 +12,7 @@ import ipywidgets as w
 
 from lcm_lab.analysis import rendered
 from lcm_lab.analysis.budget import LEAVES_OUT
+from lcm_lab.analysis.wording import counted
 from lcm_lab.panels import keys, lists, reading
 from lcm_lab.panels.base import Panel
 from lcm_lab.views import blocks, measure, svg
@@ -182,7 +183,7 @@ def _totals(context: "Context") -> str:
     else:
         said = blocks.inline("No budget set.")
     marked = sum(bool(one.anomalies) for one in context.items)
-    more = f" {marked:,} items are marked as odd (!)." if marked else ""
+    more = f" {counted(marked, 'odd item')}, marked with !." if marked else ""
     return f"<div>{blocks.inline(text)}. {said}{more}</div>" + blocks.faint(f"{RULE} Not counted: {LEAVES_OUT}.")
 
 

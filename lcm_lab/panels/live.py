@@ -64,6 +64,7 @@ class Live:
 
 
 _RING = "selected"
+_TICKS = 4
 
 
 def prepare() -> None:
@@ -109,8 +110,12 @@ def _bare(made: Any, figure: "Figure") -> None:
     head = 22 * len(words.title_lines) + 17 * len(words.detail_lines) + 18
     foot = 15 * len(words.caption_lines)
     margin = made.layout.margin
+    ticks = made.layout.xaxis
     with made.batch_update():
         made.layout.title = None
+        if ticks.tickvals is not None and len(ticks.tickvals) > _TICKS:
+            # Half as wide as a figure of its own, so half the labels.
+            ticks.tickvals, ticks.ticktext = ticks.tickvals[::2], ticks.ticktext[::2]
         made.layout.annotations = [one for one in made.layout.annotations if one.yref != "paper" or one.y != 0]
         made.layout.height = made.layout.height - head - foot
         made.layout.margin = {"t": max(8, margin.t - head), "b": margin.b - foot}

@@ -35,7 +35,7 @@ STYLE: Final = """<style>
 .lcm-block > div > bdi {display: block}
 .lcm-block .lcm-tone bdi {color: inherit}
 .lcm-tabs > .lm-TabBar > .lm-TabBar-content {flex-wrap: wrap}
-.lcm-tabs > .lm-TabBar .lm-TabBar-tab {flex: 0 0 auto; min-width: 0}
+.lcm-tabs > .lm-TabBar .lm-TabBar-tab {flex: 0 0 auto !important; min-width: 0 !important; padding: 0 12px}
 .lcm-live > * {width: 100%; min-width: 0}
 .lcm-box {max-height: 420px; overflow: auto; border: 1px solid var(--jp-border-color2, #ccc); padding: 4px 8px}
 .lcm-faint {color: var(--jp-ui-font-color2, #57606a)}

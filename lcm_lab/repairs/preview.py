@@ -77,8 +77,8 @@ def warnings(reader: Reader, conversation_id: int, context: ContextChange, windo
             said.append(f"The context would pass {COMPACT_AT:.0%} of the window, where the plugin compacts: {share}.")
     elif after > before:
         said.append(
-            f"The context grows from {before:,} to {after:,} tokens; name the model's window with --window to see "
-            "whether it still fits."
+            f"The context grows from {before:,} to {after:,} tokens; name the model's window (--window on a terminal) "
+            "to see whether it still fits."
         )
     said += [
         f"A compaction of conversation {conversation_id} is {'running' if one.running else 'pending'}; let the plugin "

@@ -3,12 +3,26 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Lab", "Memory", "Scripted", "notebook", "notebook_memory", "open", "open_memory"]
+__all__ = [
+    "Lab",
+    "Memory",
+    "Scripted",
+    "advise",
+    "notebook",
+    "notebook_memory",
+    "notebook_savings",
+    "open",
+    "open_memory",
+    "savings",
+]
 _PLACES = {
     "Memory": "recall",
     "Scripted": "summarizer.seam",
+    "advise": "bench",
     "notebook_memory": "recall",
+    "notebook_savings": "bench",
     "open_memory": "recall",
+    "savings": "bench",
 }
 
 

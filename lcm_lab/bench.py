@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from lcm_lab.analysis.savings.report import Report
     from lcm_lab.analysis.savings.session import Session
 
+VARIABLE = "LCM_LAB_SESSIONS"
+"""Names the sessions that the notebook looks at."""
+
 Progress = Callable[[str, int, int], None]
 COMMITTED = "the committed traces"
 
@@ -31,7 +34,8 @@ def savings(
 ) -> "Report":
     """Replay sessions under every policy: transcripts or folders of them, a folder of traces, or the committed traces.
 
-    ``model`` prices every request as one of that model, ``lifetime`` (5m, 1h, none) takes another cache than was recorded.
+    ``model`` prices every request as one of that model, ``lifetime`` (5m, 1h, none) takes another cache than the
+    sessions had.
 
     Raises:
         NotFound: no session at a path. UsageError: a model without a price, or no such lifetime.
@@ -47,6 +51,12 @@ def savings(
     sessions, inputs = load([places.expanded(one) for one in paths], progress=progress)
     _register(tz)
     return Benchmark(sessions, model, lifetime, progress).run(inputs=inputs)
+
+
+def notebook_savings(path: str | os.PathLike[str] = "", *, model: str = "") -> "Report":
+    """As :func:`savings`, for a notebook: ``path``, else ``LCM_LAB_SESSIONS``, else the committed traces."""
+    chosen = str(path) or os.environ.get(VARIABLE, "")
+    return savings(*([chosen] if chosen else []), model=model)
 
 
 def advise(

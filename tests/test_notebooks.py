@@ -11,11 +11,13 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
 from lcm_lab.recall import closed_memory
+from tests.analysis.savings.made_up import coding
 from tests.hooks import own_session
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 ON_MEMORY = ROOT / "notebooks" / "06_session_memory.ipynb"
+ON_SESSIONS = ROOT / "notebooks" / "07_token_savings.ipynb"
 WITH_PANELS = {"04_workbench", "05_review_rewrites"}
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -43,7 +45,7 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 
 def test_there_are_notebooks() -> None:
-    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02", "03", "04", "05", "06"]
+    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02", "03", "04", "05", "06", "07"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -80,7 +82,9 @@ def test_panels_are_readable_without_a_kernel(name: str, home: dict[str, str]) -
     assert page.count("<table") == sum(output.data.get("text/html", "").count("<table") for output in shown)
 
 
-@pytest.mark.parametrize("path", [one for one in NOTEBOOKS if one != ON_MEMORY], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [one for one in NOTEBOOKS if one not in (ON_MEMORY, ON_SESSIONS)], ids=lambda path: path.stem
+)
 def test_a_notebook_runs_on_the_users_store(path: Path, home: dict[str, str], base_store: Path) -> None:
     before = base_store.read_bytes()
     notebook = execute(path, {**home, "LCM_LAB_DB": str(base_store), "LCM_LAB_TZ": "Asia/Tokyo"})
@@ -99,3 +103,12 @@ def test_the_memory_notebook_runs_on_the_users_memory(home: dict[str, str], tmp_
     assert str(folder) in str(outputs(notebook)[0].data)
     assert "Asia/Tokyo" in nbformat.writes(notebook)
     assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
+
+
+def test_the_savings_notebook_runs_on_the_users_sessions(home: dict[str, str], tmp_path: Path) -> None:
+    for number in range(2):
+        coding(number, turns=6, calls=5, size=5_000).write(tmp_path / "mine" / f"session-{number}.jsonl")
+    before = {one.name: one.read_bytes() for one in (tmp_path / "mine").iterdir()}
+    notebook = execute(ON_SESSIONS, {**home, "LCM_LAB_SESSIONS": str(tmp_path / "mine")})
+    assert "session-1" in str(outputs(notebook)[0].data)
+    assert {one.name: one.read_bytes() for one in (tmp_path / "mine").iterdir()} == before

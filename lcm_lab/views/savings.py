@@ -9,7 +9,8 @@ from lcm_lab.views.table import DASH, Column, Table, make
 
 if TYPE_CHECKING:
     from lcm_lab.analysis.savings.advice import Advice
-    from lcm_lab.analysis.savings.report import Known, Part, Report, Spread
+    from lcm_lab.analysis.savings.measures import Known, Spread
+    from lcm_lab.analysis.savings.report import Part, Report
 
 DOLLARS = "US dollars at list prices; who has a subscription reads them as API-equivalent"
 
@@ -95,6 +96,11 @@ def _inputs(result: "Report") -> Table:
     ]
     if result.unpriced:
         notes.append(f"Without a price, so in no dollar figure: {', '.join(result.unpriced)}.")
+    recorded_all = sum(one.recorded_prompt for one in result.sessions)
+    replayed_all = sum(one.replayed_prompt for one in result.sessions if one.recorded_prompt)
+    if recorded_all:
+        off = _percent(replayed_all / recorded_all - 1)
+        notes.append(f"Input tokens replayed against recorded: {replayed_all:,} against {recorded_all:,}, {off} off.")
     both = [one for one in result.sessions if one.recorded_input_usd and one.replayed_input_usd]
     if both:
         recorded = sum(one.recorded_input_usd or 0.0 for one in both)

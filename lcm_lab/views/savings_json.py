@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from lcm_lab.analysis.savings.report import Line
+    from lcm_lab.analysis.savings.measures import Line
 
 
 def _report(result: Any) -> dict[str, Any]:

@@ -5,13 +5,15 @@ alone.
 Invariant: a figure takes its numbers from the report and adds none. Checked by ``tests/analysis/test_draw_savings.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from lcm_lab.analysis.draw.figure import Figure, Words, nothing
 from lcm_lab.analysis.draw.savings_plot import COLOURS, Series, Side, draw
+from lcm_lab.analysis.savings.measures import Line
 from lcm_lab.analysis.savings.policies import CONCEPT, PLAIN
-from lcm_lab.analysis.savings.report import Line, Report
+from lcm_lab.analysis.savings.report import Report
+from lcm_lab.errors import UsageError
 
 SHOWN: Final = (
     *("plain", "native, as recorded", "masking, keep 10, by 20k", "LCM at 150k (defaults, 200k)"),
@@ -29,14 +31,18 @@ DEFAULTS: Final = (CONCEPT.name, "LCM at 150k (defaults, 200k)", "hooks as insta
 
 def every(report: Report) -> list[Figure]:
     """All figures, in the order of the notebook."""
-    return [
-        context(report),
-        frontier(report),
-        settings(report),
-        settings(report, known=True),
-        lifetimes(report),
-        sessions(report),
-    ]
+    return [make(report, "") for make in FIGURES.values()]
+
+
+def named(report: Report, what: str, session: str = "") -> Figure:
+    """One figure by its name.
+
+    Raises:
+        UsageError: there is no such figure.
+    """
+    if what not in FIGURES:
+        raise UsageError(f"There is no figure {what!r}; there are {', '.join(FIGURES)}.")
+    return FIGURES[what](report, session)
 
 
 def _n(report: Report) -> str:
@@ -62,7 +68,7 @@ def context(report: Report, session: str = "") -> Figure:
     one = plain[chosen].session
     words = Words(
         f"What the model reads with each request: {one.name}",
-        f"{len(one.requests)} requests, {one.turns} turns, {len(one.boundaries)} recorded compactions",
+        f"{len(one.requests)} requests, {one.turns} turns, compactions recorded: {len(one.boundaries)}",
         "Each policy replayed on the same requests and answers; sizes from text, calibrated on the API's figures.",
     )
     return draw(series, words, Side("request"), Side("tokens in the prompt"))
@@ -252,3 +258,14 @@ def sessions(report: Report) -> Figure:
     )
     sides = Side("dollars saved against plain", percent=True), Side("", names=tuple(names))
     return draw(series, words, *sides, height=24 * len(names) + 30, left=280)
+
+
+FIGURES: Final[dict[str, Callable[[Report, str], Figure]]] = {
+    "context": context,
+    "frontier": lambda report, _session: frontier(report),
+    "settings": lambda report, _session: settings(report),
+    "known": lambda report, _session: settings(report, known=True),
+    "lifetimes": lambda report, _session: lifetimes(report),
+    "sessions": lambda report, _session: sessions(report),
+}
+"""Every figure by its name."""

@@ -9,18 +9,20 @@ Invariant: nothing is recommended that does not save dollars in the median sessi
 beats, or that would have lost more than it may. Checked by ``tests/analysis/savings/test_advice.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from lcm_lab.analysis.savings import calibration
+from lcm_lab.analysis.savings.measures import Line, Spread, line, retention, spread
 from lcm_lab.analysis.savings.policies import AS_RECORDED, LAYERS, NATIVE, NATIVE_LAYERS, PLAIN, Policy
 from lcm_lab.analysis.savings.replay import Setting, replay
-from lcm_lab.analysis.savings.report import Line, Progress, Spread, line, retention, spread
 from lcm_lab.analysis.savings.session import Session
 from lcm_lab.analysis.savings.typical import base, reorientation, typical
 from lcm_lab.hooks.threshold import BIG_MODEL, SMALL_MODEL, fires_at
+
+Progress = Callable[[str, int, int], None]
 
 WORTH_SHARE: Final = 0.03
 """A smaller saving in the median session that it touches is none."""

@@ -139,9 +139,7 @@ def _threshold(report: Report, sessions: Sequence[Session]) -> list[Claim]:
     n = len(systems)
     above = sum(one > _CLIENT_SMALL for one in systems)
     text = f"the system prompt alone is above {_CLIENT_SMALL:,} in {above} of {n} sessions (median "
-    text += (
-        f"{median(systems) if systems else 0:,.0f}): 10 % of 200,000 cannot be kept, and the client counts anew at once"
-    )
+    text += f"{median(systems) if systems else 0:,.0f}): a compaction there would be due again at once"
     plain = report.replays[PLAIN.name]
     reached = sum(one.peak > CONCEPT_BIG for one in plain)
     big = f"{CONCEPT_BIG:,} on a window of one million: {reached} of {len(plain)} sessions ever reach it"

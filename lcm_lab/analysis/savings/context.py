@@ -50,11 +50,13 @@ class Context:
         self.unseen = 0
         """Tokens of that history, once it is folded."""
         self._items: set[int] | None = None
+        self._classes = dict.fromkeys(KINDS, 0)
 
     def add(self, piece: Piece) -> None:
         """Put a piece at the end."""
         self.pieces.append(piece)
         self.total += piece.tokens
+        self._classes[piece.kind] += piece.tokens
         self._items = None
 
     def put(self, pieces: Iterable[Piece]) -> None:
@@ -68,6 +70,9 @@ class Context:
         self.pieces, self.total = new, sum(one.tokens for one in new)
         self.kept = min(self.kept, same)
         self._items = None
+        self._classes = dict.fromkeys(KINDS, 0)
+        for one in new:
+            self._classes[one.kind] += one.tokens
 
     def clear(self, places: Iterable[int], tokens: int) -> None:
         """Clear the texts of the pieces at these places; a mark of so many tokens stays."""
@@ -77,7 +82,9 @@ class Context:
         self.kept = min(self.kept, sum(one.tokens for one in self.pieces[: chosen[0]]))
         for place in chosen:
             piece = self.pieces[place]
-            self.total -= max(0, piece.tokens - tokens)
+            less = max(0, piece.tokens - tokens)
+            self.total -= less
+            self._classes[piece.kind] -= less
             piece.tokens = min(piece.tokens, tokens)
             piece.cleared = True
         self._items = None
@@ -95,7 +102,4 @@ class Context:
 
     def by_class(self) -> tuple[int, ...]:
         """Tokens of each class, in the order of :data:`KINDS`."""
-        found = dict.fromkeys(KINDS, 0)
-        for one in self.pieces:
-            found[one.kind] += one.tokens
-        return tuple(found.values())
+        return tuple(self._classes.values())

@@ -87,35 +87,44 @@ def find(session: Session, texts: Sequence[str], known: Known | None = None) -> 
     marks = cuts(session)
     places: dict[str, list[int]] = {}
     found: list[Reference] = []
-    order = sorted(range(len(texts)), key=lambda i: (_when(session.items[i]), i))
+    when = _whens(session)
+    order = sorted(range(len(texts)), key=lambda i: (when[i], i))
     place = 0
     boundary = min(session.boundaries, default=len(session.requests))
     for number, cut in enumerate(marks):
         end = marks[number + 1] if number + 1 < len(marks) else len(session.requests) + 1
-        while place < len(order) and _when(session.items[order[place]]) < cut:
+        while place < len(order) and when[order[place]] < cut:
             for word in held[order[place]]:
                 places.setdefault(word, []).append(order[place])
             place += 1
         settled: set[str] = set()
         for i in order[place:]:
             item = session.items[i]
-            if _when(item) >= end:
+            if when[i] >= end:
                 break
             if item.kind == "thinking":
                 continue
             if item.made >= 0:
                 again = sorted(word for word in held[i] - settled if _is_old(session, places.get(word, ())))
                 uses = [_Use(word, kinds[word], cut, item, places[word]) for word in again]
-                found += [_reference(session, one, known, survivor=item.made >= boundary) for one in uses]
+                found += [_reference(session, when, one, known, survivor=item.made >= boundary) for one in uses]
             settled |= held[i]
     return tuple(found)
 
 
-def _when(item: Item) -> int:
-    """The request that made it, or that first read it; the client's summary stands before the one it enters with."""
-    if item.kind == "summary":
-        return item.entry - 1
-    return item.made if item.made >= 0 else item.entry
+def _whens(session: Session) -> list[int]:
+    """For each item the request that made it, or that first read it.
+
+    The client's summary, and what stands before a compaction but was read by no request any more, count as before it.
+    """
+    newest: dict[int, int] = {}
+    for item in session.items:
+        newest[item.entry] = max(newest.get(item.entry, 0), item.stretch)
+    found = []
+    for item in session.items:
+        late = item.kind == "summary" or item.stretch < newest[item.entry]
+        found.append(item.made if item.made >= 0 else item.entry - late)
+    return found
 
 
 def _is_old(session: Session, where: Sequence[int]) -> bool:
@@ -153,13 +162,13 @@ class _Use:
     places: Sequence[int]
 
 
-def _reference(session: Session, use: _Use, known: Known, *, survivor: bool) -> Reference:
+def _reference(session: Session, when: Sequence[int], use: _Use, known: Known, *, survivor: bool) -> Reference:
     turns = {session.items[i].turn for i in use.places}
     made = use.item.made
     return Reference(
         use.kind,
         use.cut,
-        min(_when(session.items[i]) for i in use.places),
+        min(when[i] for i in use.places),
         made,
         tuple(use.places),
         tuple(at for at, text in known.blocks.items() if at <= made and use.word in text),

@@ -180,8 +180,7 @@ class Replaying:
         places = new_items(self.session, i, places)
         entering = sum(self.sizes[one] for one in places)
         if i == 0 or request.fresh:
-            before = sum(one.tokens for one in self.context.pieces if one.kind == SYSTEM)
-            system = max(0, request.prompt - entering) if request.has_usage else before
+            system = max(0, request.prompt - entering) if request.has_usage else self.base
             unseen = system - self.base if system - self.base > IN_THE_MIDDLE else 0
             history = [Piece(CLIENT, unseen)] if unseen else []
             self.context.put([Piece(SYSTEM, system - unseen), *history])

@@ -89,11 +89,13 @@ def base(session: Session, factors: Factors) -> int:
     A file may begin in the middle of a session, so the smallest over all stretches counts where the first is far above.
     """
     entering = session.entering()
-    found = []
+    found: list[int] = []
+    first: list[int] = []
     for at, request in enumerate(session.requests):
-        if request.has_usage and (at == 0 or request.boundary or request.fresh):
-            new = new_items(session, at, entering[at])
-            found.append(max(0, request.prompt - sum(round(factors.tokens(session.items[i])) for i in new)))
+        begins = at == 0 or request.boundary or request.fresh
+        first = new_items(session, at, entering[at]) if begins else [*first, *entering[at]]
+        if request.has_usage and (begins or not found):
+            found.append(max(0, request.prompt - sum(round(factors.tokens(session.items[i])) for i in first)))
     if not found:
         return 0
     return found[0] if found[0] - min(found) <= IN_THE_MIDDLE else min(found)

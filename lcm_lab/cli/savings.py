@@ -46,9 +46,10 @@ def savings(
 @_PATHS
 @_MODEL
 def advise(settings: Settings, paths: tuple[Path, ...], model: str) -> None:
-    """Which settings would have saved something on your newest sessions, or on those at PATHS.
+    """Which settings would have saved something on your newest sessions, if any.
 
-    And whether any would.
+    PATHS are other transcripts, or folders of them. The client's two knobs are replayed with and without the hooks; a
+    setting is named only if it saves dollars and keeps what was used again within reach.
     """
     from lcm_lab import bench
 

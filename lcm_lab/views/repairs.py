@@ -123,7 +123,7 @@ def batch(result: Batch, _zone: Zone) -> list[Table]:
         if result.skipped
         else "",
         f"Showing {_SHOWN:,} of {len(result.steps):,} summaries" if len(result.steps) > _SHOWN else "",
-        f"Batch {result.batch_id}, in this order, sources first; nothing was sent and nothing was changed.",
+        "In this order, sources first; nothing was sent and nothing was changed.",
     ]
     tones = ["error" if one.problem else "" for one in result.steps[:_SHOWN]]
     return [
@@ -238,19 +238,25 @@ def applied(result: Applied, _zone: Zone) -> list[Table]:
 
 def undone(result: Undone, _zone: Zone) -> list[Table]:
     """What an undo took back."""
-    rows = [(one.journal_id, one.operation, one.subject, one.title) for one in result.undone]
+    rows = [(one.journal_id, one.title) for one in result.undone]
     notes = [
         f"Backup: {result.applied[0].backup}" if result.applied and result.applied[0].backup else "",
         f"Not undone: {counted(len(result.left), 'repair')}. {result.problem}" if result.left else "",
     ]
     title = f"Undone: {counted(len(rows), 'repair')}"
-    return [make(title, ["entry", "operation", "summary", Column("", cut=True)], rows, notes=notes)]
+    return [make(title, ["entry", Column("", cut=True)], rows, notes=notes)]
 
 
 def undo_plan(result: UndoPlan, zone: Zone) -> list[Table]:
     """What an undo would take back."""
     title = f"Undo would take back {counted(len(result.entries), 'repair')}, newest first"
-    return [_entries(title, result.entries, zone, notes=["Nothing was changed."])]
+    batch = result.entries[0].batch
+    rest = (
+        f"{counted(result.staying, 'more repair')} of batch {batch} would stay; all of it: lcm-lab undo {batch}"
+        if result.staying
+        else ""
+    )
+    return [_entries(title, result.entries, zone, notes=[rest, "Nothing was changed."])]
 
 
 def history(result: Journal, zone: Zone) -> list[Table]:
@@ -288,25 +294,13 @@ def _entries(title: str, entries: Iterable[Entry], zone: Zone, *, notes: Iterabl
         (
             one.journal_id,
             zone.show(one.at),
-            one.operation,
             f"undone by {one.undone_by}" if one.undone_by else one.state,
             one.batch or "",
-            str(one.conversation_id),
-            one.subject,
             one.title,
         )
         for one in found
     ]
-    heads: list[Column | str] = [
-        "entry",
-        "when",
-        "operation",
-        "state",
-        "batch",
-        Column("conversation", right=True),
-        "summary",
-        Column("", cut=True),
-    ]
+    heads: list[Column | str] = ["entry", "when", "state", "batch", Column("", cut=True)]
     tones = ["muted" if one.undone_by or one.state == "rolled back" else "" for one in found]
     return make(title, heads, rows, tones=tones, notes=notes)
 

@@ -1,11 +1,14 @@
 """``lcm-lab bench savings`` and ``lcm-lab advise``, from the outside."""
 
 import csv
+import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from lcm_lab.analysis.savings.policies import Plugin
 from tests.analysis.savings.made_up import coding
 from tests.command import Done, lcm_lab
 
@@ -67,3 +70,17 @@ def test_wrong_paths_and_models_are_sentences(run: Run, tmp_path: Path) -> None:
     assert run("bench", "savings", str(tmp_path / "no")).code == 3
     assert run("advise", str(tmp_path)).code == 3
     assert run("bench", "savings", "--model", "nobody-knows-it").code == 2
+
+
+@pytest.mark.parametrize("command", ["bench savings", "advise"])
+def test_every_field_of_the_json_is_described(run: Run, session: Path, command: str) -> None:
+    def keys(value: object) -> set[str]:
+        if isinstance(value, dict):
+            return set(value) | {key for one in value.values() for key in keys(one)}
+        return {key for one in value for key in keys(one)} if isinstance(value, list) else set()
+
+    described = (Path(__file__).resolve().parents[2] / "docs" / "json.md").read_text("utf-8")
+    given = run(*command.split(), session, "--json").json
+    plugin = {one.name for one in fields(Plugin)}
+    left = {key for key in keys(given) if not re.search(rf"\b{re.escape(key)}\b", described)}
+    assert left - plugin == set()

@@ -15,6 +15,7 @@ from lcm_lab.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from lcm_lab.analysis.savings.advice import Advice
+    from lcm_lab.analysis.savings.policies import Policy
     from lcm_lab.analysis.savings.report import Report
     from lcm_lab.analysis.savings.session import Session
 
@@ -29,18 +30,20 @@ def savings(
     *paths: str | os.PathLike[str],
     model: str = "",
     lifetime: str = "",
+    lcm_store: str | os.PathLike[str] | None = None,
     tz: str | None = None,
     progress: Progress | None = None,
 ) -> "Report":
     """Replay sessions under every policy: transcripts or folders of them, a folder of traces, or the committed traces.
 
     ``model`` prices every request as one of that model, ``lifetime`` (5m, 1h, none) takes another cache than the
-    sessions had.
+    sessions had. ``lcm_store`` gives the sizes of LCM's summaries, instead of the plugin's targets.
 
     Raises:
         NotFound: no session at a path. UsageError: a model without a price, or no such lifetime.
     """
     from lcm_lab.analysis.savings.billing import LIFETIMES
+    from lcm_lab.analysis.savings.policies import STANDARD
     from lcm_lab.analysis.savings.report import Benchmark
     from lcm_lab.summarizer.prices import price_of
 
@@ -48,9 +51,10 @@ def savings(
         raise UsageError(f"{model} has no price: add it to a file of your own and name that in LCM_LAB_PRICES.")
     if lifetime and lifetime not in LIFETIMES:
         raise UsageError(f"A cache lives for one of {', '.join(LIFETIMES)}, not for {lifetime!r}.")
-    sessions, inputs = load([places.expanded(one) for one in paths], progress=progress)
+    policies = _with_sizes_of(lcm_store) if lcm_store else STANDARD
+    sessions, inputs = load([places.expanded(one) for one in paths], progress=_part(progress, 0, 50))
     _register(tz)
-    return Benchmark(sessions, model, lifetime, progress).run(inputs=inputs)
+    return Benchmark(sessions, model, lifetime, _part(progress, 50, 100)).run(policies, inputs=inputs)
 
 
 def notebook_savings(path: str | os.PathLike[str] = "", *, model: str = "") -> "Report":
@@ -73,9 +77,9 @@ def advise(
     from lcm_lab.analysis.savings import advice
 
     chosen = [places.expanded(one) for one in paths] or recent(advice.RECENT)
-    sessions, _ = load(chosen, progress=progress)
+    sessions, _ = load(chosen, progress=_part(progress, 0, 50))
     _register(tz)
-    return advice.advise(sessions, model=model, progress=progress)
+    return advice.advise(sessions, model=model, progress=_part(progress, 50, 100))
 
 
 def recent(most: int) -> list[Path]:
@@ -122,6 +126,31 @@ def write_traces(report: "Report", folder: str | os.PathLike[str]) -> list[Path]
     first = next(iter(report.replays.values()), ())
     states = {name: {one.session.name: one.states for one in runs} for name, runs in report.replays.items()}
     return traces.write([one.session for one in first], Path(folder), states)
+
+
+def _with_sizes_of(store: str | os.PathLike[str]) -> tuple["Policy", ...]:
+    """The policies of the benchmark, LCM's with the median sizes of the summaries in a store."""
+    from dataclasses import replace
+    from statistics import median
+
+    from lcm_lab import lab
+    from lcm_lab.analysis.savings.policies import LCM, STANDARD, Plugin
+
+    known = [one for one in lab.open(store).compression().known if one.tokens]
+    leaves = [one.tokens for one in known if one.depth == 0]
+    condensed = [one.tokens for one in known if one.depth > 0]
+    if not leaves:
+        raise NotFound(f"There is no summary in {store} whose sources are known.")
+    target = round(median(condensed)) if condensed else Plugin().condensed_target
+    plugin = replace(Plugin(), leaf_target=round(median(leaves)), condensed_target=target)
+    return tuple(replace(one, plugin=plugin) if one.compaction == LCM else one for one in STANDARD)
+
+
+def _part(progress: Progress | None, start: int, end: int) -> Progress | None:
+    """Progress of one step as its share of the whole, in percent."""
+    if progress is None:
+        return None
+    return lambda step, done, total: progress(step, start + (end - start) * done // max(1, total), 100)
 
 
 def _register(tz: str | None) -> None:

@@ -15,6 +15,7 @@ _NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 @_PATHS
 @_MODEL
 @click.option("--lifetime", type=click.Choice(["5m", "1h", "none"]), default=None, help="Another cache than recorded.")
+@click.option("--lcm-store", type=click.Path(path_type=Path), help="Sizes of LCM's summaries as in this store.")
 @click.option("--csv", "csv_file", type=_NEW_FILE, help="Write one row for each policy and session.")
 @click.option("--html", "html_file", type=_NEW_FILE, help="Write one page that needs nothing else, with figures.")
 @click.option("--markdown", "markdown_file", type=_NEW_FILE, help="Write the tables as Markdown.")
@@ -30,7 +31,8 @@ def savings(
     from lcm_lab import bench
     from lcm_lab.views import savings_files
 
-    found = bench.savings(*paths, model=model, lifetime=lifetime or "", tz=settings.tz, progress=progress("B"))
+    more = {"lifetime": lifetime or "", "lcm_store": files.pop("lcm_store")}
+    found = bench.savings(*paths, model=model, tz=settings.tz, progress=progress("%"), **more)  # type: ignore[arg-type]
     if files["csv_file"]:
         savings_files.csv(found, files["csv_file"])
     if files["html_file"]:
@@ -53,7 +55,7 @@ def advise(settings: Settings, paths: tuple[Path, ...], model: str) -> None:
     """
     from lcm_lab import bench
 
-    settings.show(bench.advise(*paths, model=model, tz=settings.tz, progress=progress("B")))
+    settings.show(bench.advise(*paths, model=model, tz=settings.tz, progress=progress("%")))
 
 
 GROUP = group("bench", "Measure on sessions: what memory saves, and what it loses.", savings)

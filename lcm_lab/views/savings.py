@@ -152,12 +152,30 @@ def _accuracy(result: "Report") -> list[Table]:
 
 
 def _policies(result: "Report") -> Table:
-    heads = ["policy", "input tokens", "saved", "read", "write 5m", "write 1h", "output", "$", "of it summaries"]
+    heads = [
+        "policy",
+        "input tokens",
+        "saved",
+        "read",
+        "write 5m",
+        "write 1h",
+        "uncached",
+        "output",
+        "$",
+        "of it summaries",
+    ]
     heads += ["saved $", "+ finding the way", "peak", "compacted", "over 200k"]
     rows = [
         (
             *(one.policy.name, one.prompt_tokens, _percent(one.saved_tokens), one.read, one.written_5m, one.written_1h),
-            *(one.output, _usd(one.usd), _usd(one.call_usd), _percent(one.saved_usd), _usd(one.reorientation_usd)),
+            *(
+                one.uncached,
+                one.output,
+                _usd(one.usd),
+                _usd(one.call_usd),
+                _percent(one.saved_usd),
+                _usd(one.reorientation_usd),
+            ),
             *(one.peak, one.compactions, one.beyond_window),
         )
         for one in result.lines
@@ -168,6 +186,10 @@ def _policies(result: "Report") -> Table:
         "+ finding the way: what the steps after compactions would cost more, if each took what the recorded ones did.",
         "over 200k: requests that such a window would not have taken.",
     ]
+    plugins = [one.policy.plugin for one in result.lines if one.policy.compaction == "lcm"]
+    if plugins:
+        leaf, condensed = plugins[0].leaf_target, plugins[0].condensed_target
+        notes.append(f"LCM's summaries: leaves of {leaf:,} tokens, condensed ones of {condensed:,}.")
     columns = [Column(name, right=i > 0) for i, name in enumerate(heads)]
     return make("Policies: tokens and dollars", columns, rows, notes=notes)
 

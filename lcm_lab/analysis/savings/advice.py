@@ -209,7 +209,9 @@ def _sentence(chosen: Candidate | None, made: Sequence[Candidate], recorded_usd:
         text += f"(the best one saves {100 * best:.0f} % in all, over {sessions} sessions)."
         return text
     low, high = chosen.saved.lowest, chosen.saved.highest
-    text = f"{chosen.name}: {100 * chosen.saved_usd:.0f} % of the dollars less, steps to find the way again included "
+    knob = f"a window of {chosen.window:,}" if chosen.window else f"{chosen.percent:g} %"
+    text = f"Take {chosen.name} ({knob}: it compacts at {chosen.threshold:,}, {chosen.protected} stays raw): "
+    text += f"{100 * chosen.saved_usd:.0f} % of the dollars less, steps to find the way again included "
     text += (
         f"(in the {chosen.saved.n} of {sessions} sessions that it touches: median {100 * chosen.saved.median:.0f} %, "
     )

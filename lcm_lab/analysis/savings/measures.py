@@ -164,7 +164,7 @@ def _known(kind: str, states: Sequence[str]) -> Known:
 def _reorientation_usd(one: Replay, found: Reorientation) -> float:
     if not one.compactions or not one.rows:
         return 0.0
-    price = price_of(one.session.requests[0].model)
+    price = price_of(one.priced_as or one.session.requests[0].model)
     if price is None:
         return 0.0
     write = price.cache_write_1h if one.session.one_hour else price.cache_write_5m

@@ -59,6 +59,9 @@ class Replay:
     states: tuple[str, ...] = ()
     """For each reference of the session: where it was when the model used it again."""
 
+    priced_as: str = ""
+    """The model that every request was priced as; empty: each as its own."""
+
     @property
     def prompt_tokens(self) -> int:
         """Input of all requests together, side calls apart."""
@@ -132,7 +135,7 @@ class Replaying:
     def run(self) -> Replay:
         """All requests in their order."""
         rows = [self._request(i) for i in range(len(self.session.requests))]
-        return Replay(self.session, self.policy, tuple(rows), tuple(self.states))
+        return Replay(self.session, self.policy, tuple(rows), tuple(self.states), self.setting.model)
 
     def _number_messages(self) -> list[int]:
         """Which items are one message of the conversation: the blocks of one answer are."""

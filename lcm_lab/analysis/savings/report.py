@@ -183,18 +183,18 @@ def _about(session: Session, setting: Setting, recorded: Replay) -> About:
         one_hour=session.one_hour,
         cut_by_client=session.cut_by_client,
         priced=usd is not None,
-        recorded_input_usd=_recorded_usd(session),
+        recorded_input_usd=_recorded_usd(session, setting.model),
         replayed_input_usd=None if usd is None else _input_usd(recorded),
         recorded_prompt=sum(one.prompt for one in session.requests),
         replayed_prompt=recorded.prompt_tokens,
     )
 
 
-def _recorded_usd(session: Session) -> float | None:
+def _recorded_usd(session: Session, model: str) -> float | None:
     """The input of all requests by the API's own split; None where a model has no price, or nothing was reported."""
     usd = 0.0
     for one in session.requests:
-        price = price_of(one.model)
+        price = price_of(model or one.model)
         if price is None:
             return None
         rates = price.for_prompt(one.prompt)
@@ -206,7 +206,7 @@ def _recorded_usd(session: Session) -> float | None:
 def _input_usd(recorded: Replay) -> float:
     usd = 0.0
     for row, request in zip(recorded.rows, recorded.session.requests, strict=True):
-        price = price_of(request.model)
+        price = price_of(recorded.priced_as or request.model)
         rate = price.for_prompt(row.prompt).output if price else 0.0
         usd += (row.bill.usd or 0.0) - row.bill.output * rate / 1e6
     return usd

@@ -61,6 +61,27 @@ def test_a_price_and_a_cache_can_be_chosen(tmp_path: Path) -> None:
         bench.savings(tmp_path / "missing")
 
 
+def test_the_sizes_of_the_plugins_summaries_come_from_a_store(tmp_path: Path, base_store: Path) -> None:
+    path = coding(1, turns=3).write(tmp_path / "s.jsonl")
+    found = bench.savings(path, lcm_store=base_store)
+    sizes = {
+        (one.policy.plugin.leaf_target, one.policy.plugin.condensed_target)
+        for one in found.lines
+        if "LCM" in one.policy.name
+    }
+    assert sizes == {(6, 7)}
+    assert "leaves of 6 tokens" in str(tables.of(found.part("policies"), times.zone("UTC")))
+
+
+def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    bench.savings(
+        coding(1, turns=2).write(tmp_path / "s.jsonl"), progress=lambda _, done, total: seen.append((done, total))
+    )
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (100, 100)
+
+
 def test_a_model_without_a_price_is_in_no_dollar_and_is_named(tmp_path: Path) -> None:
     made = coding(1, turns=3)
     for line in made.lines:

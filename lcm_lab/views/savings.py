@@ -109,7 +109,8 @@ def _inputs(result: "Report") -> Table:
             f"Input dollars replayed against recorded: {_usd(replayed)} against {_usd(recorded)}, "
             f"{_percent(replayed / recorded - 1)} off (n {len(both)})."
         )
-    return make(f"Sessions ({result.inputs})" if result.inputs else "Sessions", heads, rows, notes=notes)
+    columns = [Column(name, right=i > 2) for i, name in enumerate(heads)]
+    return make(f"Sessions ({result.inputs})" if result.inputs else "Sessions", columns, rows, notes=notes)
 
 
 def _accuracy(result: "Report") -> list[Table]:

@@ -67,6 +67,18 @@ def session_page(path: Path, *, before: int | None, after: int | None, size: int
     return page
 
 
+def session_file(folder: Path, session_id: str | None, session_key: str | None) -> Path | None:
+    """The live file named after a conversation's session, or else its newest topic; None where no agent has one.
+
+    Only names are compared, as :func:`lcm_lab.sessions.match.match` does first: no file is read, and no text of a store
+    becomes a part of a path.
+    """
+    live = [file for agent in state.agents(folder) for file in discover.folder(agent.path).live]
+    exact = [file for name in (session_key, session_id) for file in live if file.stem == name]
+    topics = [file for file in live if session_id and file.stem.startswith(f"{session_id}-topic-")]
+    return exact[0].path if exact else max(topics, key=lambda file: file.modified_ns).path if topics else None
+
+
 def _rows(reader: Reader, files: tuple[discover.SessionFile, ...]) -> list[SessionRow]:
     known = {one.conversation_id: one for one in overview.conversations(reader)}
     keys = [

@@ -2,7 +2,8 @@
 
 Panels hold no logic: they take results and plans from the Lab and call the same ``apply`` as everybody. Invariants:
 
-- an action runs once, however often its button is clicked, and its buttons work again afterwards;
+- an action runs once, however often its button is clicked, and its buttons work again afterwards; a click that comes
+  when its button has become disabled does nothing, so it does not wipe away what the click before it said;
 - an error is said in the panel, never lost in a callback;
 - work that takes long (a language model) runs in a thread that touches neither store nor widgets; what it found is
   delivered on the thread that started it: by the kernel's event loop, or by :meth:`Panel.settle` where there is none;
@@ -15,6 +16,7 @@ Checked by ``tests/panels/test_base.py``.
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
@@ -28,6 +30,9 @@ from lcm_lab.views.table import Table
 __all__ = ["Panel", "literal"]
 
 T = TypeVar("T")
+
+DOUBLE_CLICK: Final = 0.5
+"""Seconds within which a second click counts as the other half of a double click, where that matters."""
 
 _TONES: Final = {"info": "#57606a", "good": "#1a7f37", "warning": "#9a6700", "error": "#cf222e"}
 
@@ -43,6 +48,7 @@ class Panel:
         self.body = w.VBox()
         self.widget = w.VBox([self.message, self.body])
         self.busy = False
+        self.double_click = DOUBLE_CLICK
         self._buttons: list[w.Button] = []
         self._parked: dict[w.Button, bool] = {}
         self._deliveries: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -69,10 +75,24 @@ class Panel:
         """What the panel says now, as HTML."""
         return str(self.message.value)
 
-    def button(self, label: str, action: Callable[[], None], *, style: str = "", hint: str = "") -> w.Button:
-        """A button whose action is guarded: run once, errors said, usable again afterwards."""
+    def button(
+        self, label: str, action: Callable[[], None], *, style: str = "", hint: str = "", once: bool = False
+    ) -> w.Button:
+        """A button whose action is guarded: run once, errors said, usable again afterwards.
+
+        With ``once`` the second half of a double click is ignored: for what would do the same to the next in line.
+        """
         made = w.Button(description=label, button_style=style, tooltip=hint or label)
-        made.on_click(lambda _button: self.act(action))
+        over = float("-inf")
+
+        def clicked(_button: w.Button) -> None:
+            nonlocal over
+            if made.disabled or (once and time.monotonic() - over < self.double_click):
+                return
+            self.act(action)
+            over = time.monotonic()
+
+        made.on_click(clicked)
         self._buttons.append(made)
         return made
 
@@ -123,6 +143,14 @@ class Panel:
                 deliver(lambda: self._finish(lambda: done(found)))
 
         threading.Thread(target=run, daemon=True, name="lcm-lab panel").start()
+
+    @property
+    def working(self) -> bool:
+        """Whether something of this panel is under way, such as a request to a model."""
+        return self.busy
+
+    def close(self) -> None:
+        """Give up what is under way; called when the panel goes from the page for good."""
 
     def settle(self, timeout: float = 30.0) -> None:
         """Wait for work in threads and take what it found; for scripts and tests, where no event loop runs.

@@ -11,7 +11,8 @@ from lcm_lab.panels import lists
 from lcm_lab.panels.base import Panel
 from lcm_lab.panels.context import window_input
 from lcm_lab.panels.live import Live
-from lcm_lab.views import blocks, notebook, svg, tables
+from lcm_lab.panels.rewrite_screen import fill_tables, shown
+from lcm_lab.views import blocks, svg, tables
 from lcm_lab.views.table import Table
 
 if TYPE_CHECKING:
@@ -32,12 +33,16 @@ class BudgetPanel(Panel):
         self.budget: Budget | None = None
         self.window = window_input()
         self.noise = w.Checkbox(
-            value=True, description="heartbeats counted", indent=False, tooltip="Count heartbeats and scheduler noise"
+            value=True,
+            description="heartbeats counted",
+            indent=False,
+            tooltip="Count heartbeats and scheduler noise",
+            layout=w.Layout(width="auto", margin="2px 12px"),
         )
         self.shape = w.ToggleButtons(options=[_BARS, _AREAS], style={"button_width": "auto"})
         for one in (self.window, self.noise, self.shape):
             one.observe(lambda _change: self.guard(self.reload), "value")
-        self.table = w.HTML()
+        self.table = shown("")
         self.live = Live(description="the budget")
         bar = lists.row(self.window, self.noise, self.shape)
         both = lists.side_by_side(self.table, self.live.widget)
@@ -49,7 +54,7 @@ class BudgetPanel(Panel):
         self.budget = self.lab.budget(
             self.conversation_id, window=self.window.value or None, with_noise=self.noise.value
         )
-        self.table.value = "".join(notebook.html(one) for one in self.tables())
+        fill_tables(self.table, self.tables())
         self.live.show(self.budget.treemap() if self.shape.value == _AREAS else self.budget.figure())
 
     def tables(self) -> list[Table]:

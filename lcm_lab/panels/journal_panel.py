@@ -40,7 +40,8 @@ class JournalPanel(Panel):
         self._journal: Journal | None = None
         self._changed = on_change or (lambda: None)
         self.undone: Undone | None = None
-        self.entries = w.Select(options=[], rows=10, layout=w.Layout(width="auto"))
+        self.entries = w.Select(options=[], layout=w.Layout(width="auto"), tooltip="repairs, newest first")
+        self.entries.add_class("lcm-list")
         self.reload = self.button("Reload", self._reload, hint="Read the journal again")
         self.undo_one = self.button("Undo this repair", self._undo_one, style="warning", hint="Take this repair back")
         self.undo_batch = self.button("Undo its batch", self._undo_batch, style="warning", hint="Take its batch back")
@@ -83,6 +84,7 @@ class JournalPanel(Panel):
         newest = list(reversed(self._journal.entries))[:SHOWN]
         options = [(self._label(one), one.journal_id) for one in newest]
         self.entries.options = options
+        self.entries.rows = min(max(len(options), 4), 10)
         self.entries.layout.display = "" if options else "none"
         known = [key for _, key in options]
         self.entries.value = before if before in known else (known[0] if known else None)

@@ -63,8 +63,8 @@ class Place(Panel):
         self.tabs = w.Tab(children=[w.VBox() for _ in self.names], titles=self.names)
         self.tabs.add_class("lcm-tabs")
         self.body.children = (w.HTML(blocks.STYLE), self.tabs)
-        self.tabs.observe(lambda _change: self.guard(self._shown), "selected_index")
-        self.guard(self._shown)
+        self.tabs.observe(lambda _change: self.guard(self.look), "selected_index")
+        self.guard(self.look)
         tabs = {"l": "Summary DAG", "c": "Context", "f": "Large files"}
         ways: dict[str, keys.Action] = {key: partial(self._to, tab) for key, tab in tabs.items()}
         leave = {"Esc": self._leave_review, "n": self._leave_review}
@@ -104,8 +104,19 @@ class Place(Panel):
         if isinstance(panel, ContextPanel):
             panel.show_item(ordinal)
 
-    def review(self, panel: Panel) -> None:
-        """Show a review in its tab, in the place of the one before."""
+    def review(self, make: "Callable[[], Panel]") -> None:
+        """Show the review that ``make`` gives in its tab, in the place of the one before.
+
+        Raises:
+            Refused: the one before is still at work.
+        """
+        before = self.panels.get(_REVIEW)
+        if before is not None and before.working:
+            raise Refused("A review is still at work in the Review tab: let it end, cancel it or give it up first.")
+        panel = make()
+        if before is not None:
+            before.close()
+            lists.close(before.widget)
         self.panels[_REVIEW] = panel
         self._review.children = (panel.widget,)
         self.tabs.children[self.names.index(_REVIEW)].children = (self._review,)
@@ -115,9 +126,12 @@ class Place(Panel):
         """Read the tab that shows again."""
         panel = self.panel
         reload = getattr(panel, "reload", None)
-        if reload is not None and self.tab != _REVIEW:
+        if panel is None:
+            self.look()
+        elif reload is not None and self.tab != _REVIEW:
+            stamp = self.lab.store.stamp()
             reload()
-            self._stamps[self.tab] = self.lab.store.stamp()
+            self._stamps[self.tab] = stamp
 
     def tables(self) -> list[Table]:
         """Those of the tab that shows."""
@@ -127,19 +141,27 @@ class Place(Panel):
         """That of the tab that shows."""
         return self.panel.drawing() if self.panel else ""
 
-    def close(self) -> None:
-        """Let go of what is in the tabs."""
-        lists.close(self.widget)
+    @property
+    def working(self) -> bool:
+        """Whether something in one of the tabs is under way."""
+        return any(one.working for one in self.panels.values())
 
-    def _shown(self) -> None:
+    def close(self) -> None:
+        """Give up what is under way in the tabs."""
+        for one in self.panels.values():
+            one.close()
+
+    def look(self) -> None:
+        """Fill the tab that is chosen; one that was filled is read again where the store has changed since."""
         tab = self.tab
         if tab == _REVIEW:
             self.tabs.children[self.names.index(tab)].children = (self._review,)
             return
         if tab not in self.panels:
+            # Taken first: a store that cannot be looked at leaves the tab to be filled by the next look.
+            stamp = self.lab.store.stamp()
             panel = self._make(tab)
-            self.panels[tab] = panel
-            self._stamps[tab] = self.lab.store.stamp()
+            self.panels[tab], self._stamps[tab] = panel, stamp
             self.tabs.children[self.names.index(tab)].children = (panel.widget,)
         elif self._stamps.get(tab) != self.lab.store.stamp():
             self._changed(self.panels[tab])
@@ -160,9 +182,9 @@ class Place(Panel):
                 lab,
                 conversation,
                 desk=self.desk,
-                on_rewrite=lambda one: self._rewrite(lab.rewrite(conversation, one)),
-                on_subtree=lambda one: self._rewrite(lab.rewrite(conversation, subtree=one)),
-                on_dissolve=lambda one: self.review(reviews().DissolveReview(lab, conversation, one)),
+                on_rewrite=lambda one: self._rewrite(lambda: lab.rewrite(conversation, one)),
+                on_subtree=lambda one: self._rewrite(lambda: lab.rewrite(conversation, subtree=one)),
+                on_dissolve=lambda one: self.review(lambda: reviews().DissolveReview(lab, conversation, one)),
             ),
             "Context": lambda: ContextPanel(lab, conversation, on_summary=self.open_summary),
             "Large files": lambda: FilesPanel(lab, conversation),
@@ -173,7 +195,7 @@ class Place(Panel):
                 desk=self.desk,
                 on_summary=self.open_summary,
                 on_item=self.open_item,
-                on_repair=lambda: self.review(reviews().RepairReview(lab, conversation, self.summarizer)),
+                on_repair=lambda: self.review(lambda: reviews().RepairReview(lab, conversation, self.summarizer)),
             ),
             "Budget": lambda: BudgetPanel(lab, conversation),
         }
@@ -187,8 +209,8 @@ class Place(Panel):
         if self.tab == _REVIEW:
             self.up()
 
-    def _rewrite(self, batch: "Batch") -> None:
-        self.review(reviews().RewriteReview(self.lab, batch, self.summarizer))
+    def _rewrite(self, plan: "Callable[[], Batch]") -> None:
+        self.review(lambda: reviews().RewriteReview(self.lab, plan(), self.summarizer))
 
 
 def reviews() -> Any:

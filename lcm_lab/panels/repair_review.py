@@ -54,7 +54,8 @@ class RepairReview(Panel):
             layout=w.Layout(width="22em", max_width="100%"),
         )
         self.plan = shown("")
-        self.items = w.SelectMultiple(options=[], rows=10, layout=w.Layout(width="auto"))
+        self.items = w.SelectMultiple(options=[], layout=w.Layout(width="auto"), tooltip="broken summaries")
+        self.items.add_class("lcm-list")
         self.head = shown("")
         self.every = self.button("Choose all", self._choose_all, hint="Choose every broken summary")
         self.start = self.button("Review each", self._start, style="primary", hint="See each text before it is written")
@@ -82,6 +83,11 @@ class RepairReview(Panel):
         super().settle(timeout)
         if self.review is not None:
             self.review.settle(timeout)
+
+    @property
+    def working(self) -> bool:
+        """Whether the stepping waits for a reply."""
+        return self.busy or (self.review is not None and self.review.working)
 
     def close(self) -> None:
         """Give up the stepping, as its own close does."""
@@ -136,6 +142,7 @@ class RepairReview(Panel):
         self._filling = True
         try:
             self.items.options = [(_label(one), one.summary_id) for one in self.batch.steps]
+            self.items.rows = min(max(len(self.batch.steps), 4), 10)
             self.items.layout.display = "" if self.batch.steps else "none"
         finally:
             self._filling = False

@@ -9,7 +9,7 @@ is the text that stands in the editor. Checked by ``tests/panels/test_review_rew
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
@@ -27,9 +27,6 @@ from lcm_lab.views.table import Table
 
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
-
-DOUBLE_CLICK: Final = 0.5
-"""Seconds within which a second Skip counts as the other half of a double click."""
 
 
 class RewriteReview(Panel):
@@ -52,11 +49,9 @@ class RewriteReview(Panel):
         self.lab = lab
         self.review = Review(batch)
         self.auto = self.closed = self._told = False
-        self.double_click = DOUBLE_CLICK
         self._changed = on_change or (lambda: None)
         self._asking: Asking | None = None
         self._since = 0.0
-        self._skipped_at = 0.0
         self.model = ModelChoice(lab, summarizer, self._chosen_anew, doctor=batch.operation == "doctor")
         self.screen = Screen(edited=self._edited, toggled=self._toggled)
         self._make_buttons()
@@ -66,6 +61,7 @@ class RewriteReview(Panel):
         keys.attach(
             self,
             {
+                **keys.scrolling(self.body),
                 "Enter": self._enter,
                 "y": self.apply_button,
                 "n": self.skip,
@@ -73,14 +69,17 @@ class RewriteReview(Panel):
                 "A": self.accept_all,
                 "Esc": self.abort if many else self.skip,
             },
-            hint="Enter send or apply, y apply, n skip, d differences" + ", A accept all, Esc give up" * many,
+            hint="Enter send or apply, y apply, n skip, d differences, j k scroll"
+            + ", A accept all, Esc give up" * many,
         )
 
     def _make_buttons(self) -> None:
         many = self.review.total > 1
         self.send = self.button("Send", self._send, style="primary", hint="Send the prompt to the model")
         self.apply_button = self.button("Apply", self._apply, style="success", hint="Write the new text into the store")
-        self.skip = self.button("Skip" if many else "Discard", self._skip, hint="Leave this summary as it is")
+        self.skip = self.button(
+            "Skip" if many else "Discard", self._skip, hint="Leave this summary as it is", once=True
+        )
         self.accept_all = self.button(
             "Accept all remaining",
             self._accept_all,
@@ -92,7 +91,10 @@ class RewriteReview(Panel):
         self.cancel = w.Button(description="Cancel", tooltip="Wait no longer for the model", disabled=True)
         self.cancel.on_click(lambda _button: self._cancel())
         self.undo_last = self.button(
-            "Undo the last", lambda: self._undo(*self.review.written[-1:]), hint="Take back the repair made last"
+            "Undo the last",
+            lambda: self._undo(*self.review.written[-1:]),
+            hint="Take back the repair made last",
+            once=True,
         )
         self.undo_all = self.button(
             "Undo all", lambda: self._undo(self.review.batch.batch_id), hint="Take back all that this batch applied"
@@ -210,10 +212,9 @@ class RewriteReview(Panel):
             button.click()
 
     def _skip(self) -> None:
-        if self.state not in ("preview", "review") or time.monotonic() - self._skipped_at < self.double_click:
+        if self.state not in ("preview", "review"):
             return
         self.review.skip()
-        self._skipped_at = time.monotonic()
         self.state = self._next_state()
 
     def _look(self) -> None:

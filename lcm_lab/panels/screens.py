@@ -134,8 +134,8 @@ class SessionsScreen(_Screen):
         self._on_open = on_open
         self._next: str | None = None
         self._last: Any = None
-        head = [("session file", 46), ("modified", 19), ("messages", -8), ("conv_id", -12), ("summaries", -9)]
-        super().__init__(lab, head=lists.columns([*head, ("files", -5)]))
+        head = [("modified", 19), ("messages", -8), ("conv_id", -12), ("summaries", -9), ("files", -5)]
+        super().__init__(lab, head=lists.columns([*head, ("session file", 0)]))
         self.hidden = w.Checkbox(
             description="sub-agents and warm-ups, too", indent=False, tooltip="Show the files that are usually hidden"
         )
@@ -175,23 +175,23 @@ class SessionsScreen(_Screen):
     def _row(self, at: int, one: "SessionRow") -> lists.Row:
         tracked = one.match.conversation_id
         cells: list[tuple[object, int]] = [
-            (one.file.path.name, 46),
             (self.lab.zone.show_moment(one.file.modified, zone=False), 19),
             ("?" if one.file.messages is None else f"{one.file.messages:,}", -8),
             ("not tracked" if tracked is None else tracked, -12),
             ("" if one.summaries is None else one.summaries, -9),
             ("" if one.files is None else one.files, -5),
+            (one.file.path.name, 0),
         ]
         return lists.Row(str(at), lists.columns(cells))
 
     def _describe(self, key: str) -> str:
         one = self.rows[int(key)]
-        also = ", ".join(map(str, one.match.also))
+        number, also = one.match.conversation_id, ", ".join(map(str, one.match.also))
         return blocks.facts(
             [
                 ("file", one.file.path),
                 ("size", f"{size(one.file.size_bytes)}, about {one.file.estimated_tokens:,} tokens (size/4)"),
-                ("conversation", f"{one.match.conversation_id or ''} {one.match.how}"),
+                ("conversation", one.match.how if number is None else f"{number} ({one.match.how})"),
                 ("also", f"conversations {also}" if also else ""),
                 ("session key", one.match.session_key),
                 ("hidden as", one.file.hidden_as),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
+from lcm_lab import roster
 from lcm_lab.panels import keys, lists, live
 from lcm_lab.panels.base import Panel
 from lcm_lab.panels.desk import Desk
@@ -91,8 +92,9 @@ class Workbench(Panel):
 
     def open_conversation(self, conversation_id: int, tab: str = "Conversation") -> Place:
         """A conversation by its number."""
-        self.lab.conversation(conversation_id)
-        place = Place(self.lab, conversation_id, desk=self.desk, summarizer=self.summarizer)
+        found = self.lab.conversation(conversation_id)
+        path = roster.session_file(self.lab.state_dir, found.session_id, found.session_key)
+        place = Place(self.lab, conversation_id, path, desk=self.desk, summarizer=self.summarizer)
         self._go([*self._above("Conversations"), (f"conversation {conversation_id}", place)])
         place.open(tab)
         return place
@@ -147,9 +149,14 @@ class Workbench(Panel):
                 crumb.description = lists.columns([(name if at == 0 else f"\u203a {name}", 0)])
                 crumb.tooltip = f"{name}: you are here" if here else f"Back to {name}"
                 crumb.button_style = "info" if here else ""
+        if any(one.working for one in left):
+            self.say("What was at work there was given up; what it had applied stays.", "warning")
         for one in left:
+            one.close()
             lists.close(one.widget)
         self.refresh()
+        if isinstance(self.place, Place):
+            self.place.guard(self.place.look)
 
     def _up(self) -> None:
         """As the key does in lcm-tui: from a tab to the conversation, from there to the list."""

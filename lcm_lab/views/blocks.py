@@ -95,10 +95,8 @@ def message(view: MessageView, zone: Zone, *, limit: int = CUT) -> Block:
         text = part_text(part)
         inner, more = cut(text, limit)
         marks = " (left out by the model's view)" if part.is_ignored == 1 else ""
-        name = part.tool_name or part.file_name or ""
-        folds.append(
-            _folded(f"{part.part_type} {name}{marks}, {len(text):,} characters: {preview(text, size=70)}", inner)
-        )
+        name = " ".join(filter(None, (part.part_type, part.tool_name or part.file_name)))
+        folds.append(_folded(f"{name}{marks}, {len(text):,} characters: {preview(text, size=70)}", inner))
         hidden, size = hidden + more, size + len(text)
     if not body and not folds:
         body = '<span class="lcm-faint">(empty: neither text nor parts)</span>'

@@ -56,6 +56,26 @@ def test_two_quick_clicks_do_one_thing() -> None:
     assert not panel.add.disabled
 
 
+def test_a_click_on_a_disabled_button_wipes_nothing_away() -> None:
+    """A browser sends the second half of a double click before it hears that the button is disabled."""
+    panel = Small()
+    panel.say("Applied.", "good")
+    panel.add.disabled = True
+    panel.add.click()
+    assert (panel.count, "Applied." in panel.said) == (0, True)
+
+
+def test_the_second_half_of_a_double_click_is_not_for_the_next_in_line() -> None:
+    panel = Small()
+    one = panel.button("Next", panel._add, once=True)
+    one.click()
+    one.click()
+    assert panel.count == 1
+    panel.double_click = 0
+    one.click()
+    assert panel.count == 2
+
+
 def test_an_error_is_said_and_the_buttons_work_again() -> None:
     panel = Small()
     panel.fail.click()

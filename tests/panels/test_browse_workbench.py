@@ -1,6 +1,7 @@
 """The workbench: down to a summary and back, every kind of store, errors said, one place however often it is shown."""
 
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from lcm_lab.panels.conversation import ConversationPanel
 from lcm_lab.panels.dag import DagPanel
 from lcm_lab.panels.files import FilesPanel
 from lcm_lab.panels.health import HealthPanel
+from lcm_lab.panels.journal_panel import JournalPanel
 from lcm_lab.panels.place import TABS, Place
+from lcm_lab.panels.rewrite_review import RewriteReview
 from lcm_lab.panels.screens import AgentsScreen, ConversationsScreen, SessionsScreen
 from lcm_lab.store.text import preview
+from lcm_lab.summarizer.seam import Request, Scripted
 from tests.conftest import StoreMaker
 from tests.panels import browsing
 from tests.panels.browsing import demo
@@ -219,6 +223,98 @@ def test_a_store_that_goes_away_is_said_and_the_way_back_works(tmp_path: Path) -
     store.with_name("gone.db").rename(store)
     bench.reload.click()
     assert bench.said == ""
+
+
+def at_work(bench: Workbench, gate: threading.Event) -> tuple[Place, Panel]:
+    """A conversation with a batch that goes on alone as soon as the gate is open."""
+
+    def slow(request: Request) -> str:
+        gate.wait(10)
+        return f"new {request.summary_id}\nExpand for details about: it"
+
+    bench.summarizer = Scripted(slow)
+    opened = bench.open_conversation(1, "Summary DAG")
+    dag = opened.panel
+    assert isinstance(dag, DagPanel)
+    dag.subtree.click()
+    review = opened.panel
+    assert isinstance(review, RewriteReview)
+    review.accept_remaining()
+    assert review.working
+    return opened, review
+
+
+def test_a_review_at_work_is_not_replaced(demo: Lab) -> None:
+    gate = threading.Event()
+    opened, review = at_work(Workbench(demo), gate)
+    dag = opened.open("Summary DAG")
+    assert isinstance(dag, DagPanel)
+    dag.rewrite.click()
+    assert "still at work" in dag.said
+    assert opened.panels["Review"] is review
+    review.close()
+    gate.set()
+    review.settle()
+    dag.rewrite.click()
+    assert opened.panel is not review
+
+
+@pytest.mark.parametrize("way", ["back", "crumb", "another"])
+def test_a_review_that_nobody_sees_any_more_writes_nothing(demo: Lab, way: str) -> None:
+    gate = threading.Event()
+    bench = Workbench(demo)
+    before = len(demo.history().entries)
+    _, review = at_work(bench, gate)
+    if way == "back":
+        bench.back.click()
+    elif way == "crumb":
+        bench.crumbs[0].click()
+    else:
+        bench.open_conversation(2)
+    assert "given up" in bench.said
+    gate.set()
+    review.settle()
+    assert len(demo.history().entries) == before
+
+
+def test_a_tab_that_could_not_be_filled_is_filled_by_reload(tmp_path: Path) -> None:
+    store = demo_store.build(tmp_path / "openclaw")
+    bench = Workbench(browsing.opened(store))
+    opened = bench.open_conversation(2)
+    store.rename(store.with_name("gone.db"))
+    opened.open("Budget")
+    assert opened.panel is None
+    store.with_name("gone.db").rename(store)
+    bench.reload.click()
+    assert opened.panel is not None
+    assert opened.tabs.children[opened.names.index("Budget")].children == (opened.panel.widget,)
+
+
+def test_back_from_the_journal_shows_what_was_taken_back(tmp_path: Path) -> None:
+    lab = browsing.opened(demo_store.build(tmp_path / "openclaw"))
+    bench = Workbench(lab)
+    top = lab.dag(1).roots[0]
+    lab.dissolve(1, top).apply()
+    opened = bench.open_conversation(1, "Summary DAG")
+    assert isinstance(opened.panel, DagPanel)
+    bench.journal.click()
+    journal = bench.place
+    assert isinstance(journal, JournalPanel)
+    journal.undo_one.click()
+    bench.back.click()
+    assert opened.panel.dag is not None
+    assert top in opened.panel.dag.nodes
+
+
+def test_a_conversation_of_the_list_has_its_session_file(demo: Lab) -> None:
+    """The switch shows the file in any case, as lcm-tui does."""
+    bench = Workbench(demo)
+    found = {}
+    for number in (1, 3, 4, 5):
+        panel = bench.open_conversation(number).panel
+        assert isinstance(panel, ConversationPanel)
+        found[number] = panel.path.name[:8] if panel.path else None
+    assert found == {1: "3d1f6a52", 3: None, 4: "e94b7d03", 5: None}
 
 
 def test_shown_twice_it_is_one_place(demo: Lab) -> None:

@@ -175,7 +175,7 @@ def test_the_manuals_keys_are_there(demo: Lab) -> None:
 def test_back_leads_up_one_screen_at_a_time(demo: Lab) -> None:
     bench = Workbench(demo)
     place = bench.open_conversation(1, "Summary DAG")
-    place.review(Counter())
+    place.review(Counter)
     assert place.tab == "Review"
     keys_of(place)({"key": "Esc"})
     assert place.tab == "Summary DAG"

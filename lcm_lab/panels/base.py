@@ -18,12 +18,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import ipywidgets as w
 
 from lcm_lab.errors import LcmLabError
-from lcm_lab.views import notebook
+from lcm_lab.views import blocks, notebook
 from lcm_lab.views.escaping import literal
 from lcm_lab.views.table import Table
 
@@ -33,6 +34,9 @@ T = TypeVar("T")
 
 DOUBLE_CLICK: Final = 0.5
 """Seconds within which a second click counts as the other half of a double click, where that matters."""
+
+_SAID: Final = 2_000
+"""Characters of a message or of a cell in the picture that stays; a provider's error may be a page of HTML."""
 
 _TONES: Final = {"info": "#57606a", "good": "#1a7f37", "warning": "#9a6700", "error": "#cf222e"}
 
@@ -66,9 +70,8 @@ class Panel:
     def say(self, text: str, tone: str = "info") -> None:
         """Say something in the panel; an empty text clears what was said."""
         colour = _TONES[tone]
-        self.message.value = (
-            f'<div role="status" class="lcm-tone" style="color:{colour}">{literal(text)}</div>' if text else ""
-        )
+        said = literal(blocks.short(text, _SAID))
+        self.message.value = f'<div role="status" class="lcm-tone" style="color:{colour}">{said}</div>' if text else ""
 
     @property
     def said(self) -> str:
@@ -174,7 +177,7 @@ class Panel:
 
     def static(self) -> str:
         """What the panel shows now as plain HTML: tables and a drawing, readable anywhere."""
-        shown = "".join(notebook.html(one) for one in self.tables())
+        shown = "".join(notebook.html(_cut(one)) for one in self.tables())
         title = literal(self.title or type(self).__name__)
         return (
             f'<details><summary style="color:#57606a">{title}, as it was when this was saved</summary>'
@@ -228,6 +231,11 @@ class Panel:
             except queue.Empty:
                 return
             action()
+
+
+def _cut(table: Table) -> Table:
+    rows = tuple(tuple(blocks.short(cell, _SAID) for cell in row) for row in table.rows)
+    return replace(table, rows=rows)
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

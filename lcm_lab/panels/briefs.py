@@ -88,7 +88,10 @@ class BriefsPanel(Panel):
         self.facts.value = blocks.headline(brief.brief_id) + blocks.facts(_facts(view, self.lab))
         self.text.show(partial(blocks.boxed, brief.content, label="the brief's text"), limit=12_000)
         missing = set(view.missing_sources)
-        rows = [lists.Row(one, f"{one} (missing)" if one in missing else one) for one in view.source_ids[:_SOURCES]]
+        rows = [
+            lists.Row(one, lists.columns([(f"{one} (missing)" if one in missing else one, 0)]))
+            for one in view.source_ids[:_SOURCES]
+        ]
         self.sources.fill(rows, keep=False)
         self.masks.value = self._masked(brief.brief_id)
 

@@ -53,7 +53,7 @@ class SummaryDetail:
         self.findings.value = _findings(findings)
         self.text.show(partial(blocks.boxed, view.content, label="the summary's text"), limit=_FIRST)
         self.sources.fill(self._source_rows(view), note=self._missing(view), keep=False)
-        self.derived.fill([lists.Row(one, one) for one in view.derived], keep=False)
+        self.derived.fill([lists.Row(one, lists.columns([(one, 0)])) for one in view.derived], keep=False)
         for listing in (self.sources, self.derived):
             listing.widget.layout.display = "" if listing.keys or listing is self.sources else "none"
         self.message.show(None)

@@ -149,7 +149,11 @@ class HealthPanel(Panel):
         self.detail.value = f"{blocks.toned(one.severity, one.severity)} {blocks.headline(one.code)}" + blocks.facts(
             rows
         )
-        found = [lists.Row(f"s{name}", f"summary {name}") for name in summaries_of(one)] if self._on_summary else []
+        found = (
+            [lists.Row(f"s{name}", lists.columns([(f"summary {name}", 0)])) for name in summaries_of(one)]
+            if self._on_summary
+            else []
+        )
         if self._on_item:
             places = ordinals_of(one, self.conversation_id)
             found += [lists.Row(f"i{place}", f"context item {place}") for place in places]

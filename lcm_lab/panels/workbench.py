@@ -144,9 +144,9 @@ class Workbench(Panel):
             shown = at < len(path)
             crumb.layout.display = "" if shown else "none"
             if shown:
-                name = path[at][0]
+                name = lists.columns([(path[at][0], 0)])
                 here = at == len(path) - 1
-                crumb.description = lists.columns([(name if at == 0 else f"\u203a {name}", 0)])
+                crumb.description = name if at == 0 else f"\u203a {name}"
                 crumb.tooltip = f"{name}: you are here" if here else f"Back to {name}"
                 crumb.button_style = "info" if here else ""
         if any(one.working for one in left):

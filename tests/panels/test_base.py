@@ -114,6 +114,15 @@ def test_the_loop_of_a_kernel_delivers_by_itself() -> None:
     assert asyncio.run(kernel()) == ["done"]
 
 
+def test_a_text_of_any_length_takes_little_room() -> None:
+    panel = Small()
+    panel.say("x" * 200_000, "error")
+    panel.tables = lambda: [make("Long", ["text"], [("y" * 200_000,)])]  # type: ignore[method-assign]
+    assert "cut; 200,000 characters in all" in panel.said
+    assert "cut; 200,000 characters in all" in panel.static()
+    assert len(panel.said) + len(panel.static()) < 6_000
+
+
 def test_the_picture_needs_no_kernel_and_shows_texts_literally() -> None:
     panel = Small()
     panel.add.click()

@@ -1,11 +1,13 @@
 """Tree, picture and detail of a DAG: one selection, bounded rows, everything literal, whatever the store holds."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from lcm_lab.data import big_store
+from lcm_lab.data import big_store, demo_store
 from lcm_lab.lab import Lab
 from lcm_lab.panels import live
 from lcm_lab.panels.dag import MARKS, DagPanel
@@ -150,6 +152,31 @@ def test_everything_is_literal_and_small(make_store: StoreMaker) -> None:
     assert len(panel.detail.text.html.value) < 20_000
     assert len(panel.static()) < 20_000
     assert "\x1b" not in labels(panel)[0]
+
+
+def test_an_id_cannot_act_in_any_list_or_crumb(tmp_path: Path) -> None:
+    store = demo_store.build(tmp_path / "openclaw")
+    bad = "sum_\u202e\x1b[31m\nx"
+    top = browsing.opened(store).dag(1).roots[0]
+    with closing(sqlite3.connect(store)) as other, other:
+        for table, column in (
+            ("summaries", "summary_id"),
+            ("summary_parents", "summary_id"),
+            ("summary_parents", "parent_summary_id"),
+            ("context_items", "summary_id"),
+        ):
+            other.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (bad, top))
+    panel = DagPanel(browsing.opened(store), 1)
+    assert panel.dag is not None
+    assert bad in panel.dag.nodes
+    panel.show(next(source for source in panel.dag.sources(bad)))
+    shown = [
+        label
+        for listing in (panel.tree, panel.detail.sources, panel.detail.derived)
+        for label, _ in listing.select.options
+    ]
+    assert panel.detail.derived.keys == [bad]
+    assert not [label for label in shown if set(label) & set("\u202e\x1b\n")]
 
 
 @pytest.mark.parametrize(

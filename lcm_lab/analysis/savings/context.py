@@ -57,7 +57,8 @@ class Context:
         self.pieces.append(piece)
         self.total += piece.tokens
         self._classes[piece.kind] += piece.tokens
-        self._items = None
+        if self._items is not None and piece.item >= 0:
+            self._items.add(piece.item)
 
     def put(self, pieces: Iterable[Piece]) -> None:
         """Have these pieces instead; what both begin with counts as kept."""
@@ -87,7 +88,8 @@ class Context:
             self._classes[piece.kind] -= less
             piece.tokens = min(piece.tokens, tokens)
             piece.cleared = True
-        self._items = None
+            if self._items is not None:
+                self._items.discard(piece.item)
 
     def sent(self) -> None:
         """The context as it is now was sent."""

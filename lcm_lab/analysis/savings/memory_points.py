@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import sqlite3
 
 EVERY: Final = 20
+MOST: Final = 400
+"""Points of one session; a longer one is looked at less often."""
+
 _SESSION: Final = "replayed"
 
 
@@ -35,7 +38,7 @@ def points_at(requests: Sequence[Request]) -> list[int]:
         if i and (request.turn != requests[i - 1].turn or i - last >= EVERY or request.boundary):
             found.append(i)
             last = i
-    return found
+    return found[:: -(-len(found) // MOST)] if found else found
 
 
 def build(path: Path, requests: Sequence[Request], offsets: Sequence[int]) -> tuple[list[MemoryPoint], Known, Layers]:

@@ -131,6 +131,7 @@ class Replaying:
             self._due.setdefault(one.reuse, []).append(i)
         self.states = [LOST] * len(session.references)
         self._points = list(session.memory)
+        self._vain: tuple[int, int] | None = None  # turn and size of the last compaction that was not worth it
 
     def run(self) -> Replay:
         """All requests in their order."""
@@ -215,9 +216,12 @@ class Replaying:
             return False, []
         if self.policy.compaction == LCM and i and self.session.requests[i - 1].turn == request.turn:
             return False, []  # the plugin looks after a turn has ended
+        if self._vain and self._vain[0] == request.turn and self.context.total < self._vain[1] + acting.WORTH:
+            return False, []
         kept = self.context.kept
         moment = Moment(start, request.turn, self._point(i), self.memory_scale)
         calls = acting.compact(self.context, self.policy, moment, self.setting.typical)
+        self._vain = (request.turn, self.context.total) if calls is None else None
         return calls is not None, [self._side(i, one, kept) for one in calls or ()]
 
     def _point(self, i: int) -> MemoryPoint | None:

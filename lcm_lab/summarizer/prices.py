@@ -29,8 +29,8 @@ _RATES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write
 class Price:
     """US dollars per million tokens of one model; ``source`` and ``dated`` say whence and when.
 
-    ``long_prompt`` holds the rates of a request whose prompt is longer than ``long_above`` tokens. A prompt of fewer than
-    ``cache_minimum`` tokens is not cached.
+    ``long_prompt`` holds the rates of a request whose prompt is longer than ``long_above`` tokens. A prompt of fewer
+    than ``cache_minimum`` tokens is not cached.
     """
 
     model: str

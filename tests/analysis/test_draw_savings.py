@@ -39,7 +39,8 @@ def test_the_frontier_marks_the_defaults_and_is_not_beaten(report: Report) -> No
     line = named["the frontier"]
     for one in report.lines:
         beaten = [
-            x >= (one.saved_usd or 0) and y >= (one.known.context_share or 0) for x, y in zip(line.x, line.y, strict=True)
+            x >= (one.saved_usd or 0) and y >= (one.known.context_share or 0)
+            for x, y in zip(line.x, line.y, strict=True)
         ]
         assert any(beaten)
 

@@ -223,7 +223,7 @@ class Repairing:
         """What :meth:`undo` would take back."""
         from lcm_lab.repairs import undo
 
-        return undo.UndoPlan(self.store, name, undo.find(self.store, name))
+        return undo.planned(self.store, name)
 
     def history(self) -> "Journal":
         """The repairs made to this store."""

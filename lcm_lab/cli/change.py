@@ -141,6 +141,7 @@ def restore(
         settings.show(kept.of(lab.store))
         return
     found = copies.find(lab.store, chosen)
+    copies.check(lab.store, found)
     if not (apply_it or apply_too):
         settings.show(kept.one(found))
         _hint(settings)

@@ -51,8 +51,8 @@ COMMANDS = (
 def cli(ctx: click.Context, /, **given: Any) -> None:
     """See what an AI agent remembers: open its LCM store, see where the tokens go and what is wrong.
 
-    A store is only read, until a command is given --apply. 'hooks install', 'memory import' and 'memory forget' write
-    what their names say.
+    A store is only read, until a command is given --apply, or 'apply' a plan. 'hooks install', 'memory import' and
+    'memory forget' write what their names say.
     --db, --tz, --demo and --json are accepted before and after the command's name.
     """
     ctx.obj = Settings(**given)
@@ -85,6 +85,10 @@ def run() -> None:
     except LcmLabError as error:
         click.echo(f"lcm-lab: {safe(str(error))}", err=True)
         sys.exit(error.exit_code)
+    except UnicodeEncodeError as error:
+        # A name in another encoding reaches us in pieces that no store can hold.
+        click.echo(f"lcm-lab: {safe(str(error.object))!r} is not valid text in UTF-8.", err=True)
+        sys.exit(2)
     except BrokenPipeError:
         _close_quietly()
         sys.exit(0)

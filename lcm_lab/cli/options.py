@@ -167,7 +167,13 @@ page_size = click.option(
     "--limit", type=click.IntRange(0, ALL), default=50, show_default=True, help="Rows on a page; 0: all."
 )
 cursor = click.option("--cursor", metavar="NEXT", help="Start where the page before ended: its 'next'.")
-ROW_ID: Final = click.IntRange(-(2**63), 2**63 - 1)
+
+
+class _RowId(click.IntRange):
+    name = "number"
+
+
+ROW_ID: Final = _RowId(-(2**63), 2**63 - 1)
 """What SQLite can hold as a number of a row."""
 
 conversation = click.argument("conversation_id", metavar="CONV", type=ROW_ID)

@@ -4,21 +4,20 @@ The bare command shows what would be done and what it would cost, and asks no mo
 ``--dry-run``) asks it and shows the new texts; ``--apply`` writes them, one summary after the other.
 """
 
-import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lcm_lab.cli import flags
+from lcm_lab.cli import attended, flags
 from lcm_lab.cli.change import one_of
 from lcm_lab.cli.options import Settings, command, conversation, maybe_conversation
 from lcm_lab.plain import safe
 
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
-    from lcm_lab.repairs.batch import Batch, Progress, Proposal
-    from lcm_lab.repairs.results import BatchResult, Outcome
+    from lcm_lab.repairs.batch import Batch, Proposal
+    from lcm_lab.repairs.results import BatchResult
     from lcm_lab.summarizer.chosen import Chosen
 
 _shared = flags.added(
@@ -32,7 +31,14 @@ _shared = flags.added(
     click.option(
         "--timestamps/--no-timestamps", default=True, show_default=True, help="Times in the source text (zone: --tz)."
     ),
-    click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Requests at the same time."),
+    click.option(
+        "--jobs",
+        metavar="N",
+        type=click.IntRange(1, 64),
+        default=1,
+        show_default=True,
+        help="Requests at the same time.",
+    ),
     flags.yes,
     flags.backup,
 )
@@ -160,7 +166,7 @@ def _run(
         return
     if not batch.steps or not asked:
         settings.show(batch)
-        if verbose and not settings.as_json:
+        if verbose and batch.steps and not settings.as_json:
             _show_broken(batch)
         if batch.steps and not settings.as_json:
             click.echo("To see the new texts, add --preview; to write them, --apply. Both send the requests.")
@@ -168,20 +174,21 @@ def _run(
     cancelled = threading.Event()
     summarizer = _summarizer(lab, given, cancelled, doctor=doctor)
     _say_who(summarizer.described, summarizer.warnings, batch)
-    if given["apply_it"] and not given["yes"] and sys.stdin.isatty() and sys.stderr.isatty():
-        click.confirm("Send them and write what comes back?", abort=True, err=True)
-    progress = _progress(settings, len(batch.steps))
-    if given["apply_it"]:
-        result = batch.apply(
-            summarizer,
-            jobs=given["jobs"],
-            backup=given["backup"],
-            confirm=_confirm(given["yes"]),
-            progress=progress,
-            cancelled=cancelled,
-        )
-    else:
-        result = batch.preview(summarizer, jobs=given["jobs"], progress=progress, cancelled=cancelled)
+    asks = given["apply_it"] and not given["yes"] and attended.someone_is_there()
+    if asks and not attended.agrees("Send them and write what comes back?"):
+        raise click.Abort
+    with attended.progress(len(batch.steps), silent=settings.as_json) as progress:
+        if given["apply_it"]:
+            result = batch.apply(
+                summarizer,
+                jobs=given["jobs"],
+                backup=given["backup"],
+                confirm=_confirm(given["yes"]),
+                progress=progress,
+                cancelled=cancelled,
+            )
+        else:
+            result = batch.preview(summarizer, jobs=given["jobs"], progress=progress, cancelled=cancelled)
     _show(settings, result, diff=given["diff"])
     if not result.complete:
         ctx.exit(1)
@@ -208,7 +215,8 @@ def _show_broken(batch: "Batch") -> None:
 
 def _summarizer(lab: "Lab", given: dict[str, Any], cancelled: threading.Event, *, doctor: bool) -> "Chosen":
     def wait(seconds: float, reason: str) -> None:
-        click.echo(safe(f"lcm-lab: waiting {seconds:.0f} s: {reason}"), err=True)
+        with attended.above_the_bar():
+            click.echo(safe(f"lcm-lab: waiting {seconds:.0f} s: {reason}"), err=True)
 
     return lab.summarizer(
         provider=given["provider"],
@@ -237,46 +245,20 @@ def _confirm(yes: bool) -> "Any":  # noqa: FBT001
     """Who decides on a doubtful reply: --yes, or the person at the terminal, or nobody."""
     if yes:
         return lambda _proposal: True
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not attended.someone_is_there():
         return None
 
     def ask(proposal: "Proposal") -> bool:
         from lcm_lab.views import repairs, terminal
 
-        if proposal.plan is not None and proposal.plan.text is not None:
-            click.echo(terminal.render([repairs.text_change(proposal.plan.text)]), err=True)
-        click.echo(safe(" ".join(proposal.verdict.reasons)), err=True)
-        try:
-            return click.confirm("Write it all the same?", err=True)
-        except click.Abort:
-            # As Ctrl-C anywhere else in a batch: it ends, and what was done is still told.
-            raise KeyboardInterrupt from None
+        with attended.above_the_bar():
+            if proposal.plan is not None and proposal.plan.text is not None:
+                click.echo(terminal.render([repairs.text_change(proposal.plan.text)]), err=True)
+            click.echo(safe(" ".join(proposal.verdict.reasons)), err=True)
+            try:
+                return attended.agrees("Write it all the same?")
+            except click.Abort:
+                # As Ctrl-C anywhere else in a batch: it ends, and what was done is still told.
+                raise KeyboardInterrupt from None
 
     return ask
-
-
-def _progress(settings: Settings, total: int) -> "Progress | None":
-    """A bar on a terminal that someone looks at, one line for each item elsewhere; JSON has it all at the end."""
-    if sys.stderr.isatty():
-        from tqdm import tqdm
-
-        bar: tqdm[Any] = tqdm(total=total, unit=" summaries", leave=False)
-
-        def advance(outcome: "Outcome", done: int, _total: int) -> None:
-            bar.set_postfix_str(f"{safe(outcome.summary_id)} {outcome.status}")
-            bar.update(done - bar.n)
-            if done >= total:
-                bar.close()
-
-        return advance
-    if settings.as_json:
-        return None
-
-    def line(outcome: "Outcome", done: int, total: int) -> None:
-        after = (
-            "" if outcome.tokens_after is None else f", {outcome.tokens_before:,} -> {outcome.tokens_after:,} tokens"
-        )
-        why = f": {outcome.reason}" if outcome.reason else ""
-        click.echo(safe(f"[{done}/{total}] {outcome.summary_id} {outcome.status}{after}{why}"), err=True)
-
-    return line

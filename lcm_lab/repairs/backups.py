@@ -11,7 +11,7 @@ from typing import Final
 
 from lcm_lab.errors import UsageError
 from lcm_lab.repairs import journal
-from lcm_lab.store import copies
+from lcm_lab.store import copies, writing
 from lcm_lab.store.connect import StoreFile
 
 POLICIES: Final = ("auto", "always", "never")
@@ -51,6 +51,17 @@ class Session:
             return False
         return self._policy == "always" or journal.fresh_backup(self._store) is None
 
+    def must_work(self) -> None:
+        """Look, before anybody is asked for a text, whether it could be written.
+
+        Raises:
+            Refused: there is no room for a backup. LcmLabError: the store, its folder or the journal cannot be used.
+        """
+        writing.must_be_allowed(self._store)
+        journal.must_be_usable(self._store)
+        if self.makes_one():
+            copies.must_fit(self._store)
+
     def ensure(self) -> Path | None:
         """The backup of the state before the first write; None where none is wanted.
 
@@ -80,6 +91,7 @@ def restore(store: StoreFile, backup: str | Path | None = None) -> Restored:
         Refused: somebody has the store open. NotFound: there is no such backup.
     """
     chosen = copies.find(store, backup)
+    journal.must_be_usable(store)
     saved = copies.restore(store, chosen)
     journal.restored(store, chosen)
     return Restored(str(chosen), str(saved.path), chosen.stat().st_size)

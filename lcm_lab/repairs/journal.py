@@ -12,6 +12,7 @@ of the journal, and the backup still has the state before. Checked by ``tests/re
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -158,6 +159,18 @@ def read(store: StoreFile) -> Journal:
     return Journal(path, tuple(found.values()))
 
 
+def must_be_usable(store: StoreFile) -> None:
+    """Look whether a repair could be written down.
+
+    Raises:
+        LcmLabError: the journal cannot be read, or not be written.
+    """
+    read(store)
+    path = path_of(store)
+    if path.exists() and not os.access(path, os.W_OK):
+        raise LcmLabError(f"The journal {path} may not be written to; nothing was changed.")
+
+
 def announce(store: StoreFile, entry: Entry) -> None:
     """Write down what is going to be tried; outside of the write lock, since it may be much."""
     line = {name: getattr(entry, name) for name in _PLAIN}
@@ -241,6 +254,9 @@ def _entry(line: dict[str, Any], path: Path) -> Entry:
 
 def _lines(path: Path) -> Iterable[dict[str, Any]]:
     try:
+        # A pipe or a device in its place would keep us waiting, or never end.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise LcmLabError(f"The journal {path} is no file; move what stands there away.")
         raw = path.read_bytes()
     except FileNotFoundError:
         return
@@ -249,7 +265,7 @@ def _lines(path: Path) -> Iterable[dict[str, Any]]:
     for line in raw.split(b"\n"):
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
             yield found

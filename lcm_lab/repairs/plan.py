@@ -208,6 +208,8 @@ def parsed(target: Path) -> Any:
         raise UsageError(f"{target} is no plan: it is not UTF-8 text.") from error
     except json.JSONDecodeError as error:
         raise UsageError(f"{target}, line {error.lineno}: no JSON ({error.msg}).") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{target} is no plan: what it holds is too long or nested too deep.") from error
 
 
 def new_id(prefix: str = "p") -> str:

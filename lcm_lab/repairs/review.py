@@ -19,7 +19,6 @@ from lcm_lab.repairs.gather import Material
 from lcm_lab.repairs.journal import Applied
 from lcm_lab.repairs.results import BatchResult, Outcome
 from lcm_lab.repairs.steps import Step
-from lcm_lab.store import copies
 from lcm_lab.summarizer import prices
 from lcm_lab.summarizer.seam import Draft, Request
 
@@ -46,7 +45,7 @@ class Review:
         self._outcomes: dict[str, Outcome] = {}
         self._stopped: str | None = None
         self._at = 0
-        self._has_room = False
+        self._can_write = False
         self.look()
 
     @property
@@ -98,9 +97,9 @@ class Review:
         """
         if self.request is None or self.problem is not None:
             raise Refused(f"It cannot be written anew: {self.problem or 'there is nothing left to do'}.")
-        if not self._has_room and self._session.makes_one():
-            copies.must_fit(self.batch.store)
-        self._has_room = True
+        if not self._can_write:
+            self._session.must_work()
+        self._can_write = True
         return self.request
 
     def cost_usd(self, model: str | None) -> float | None:

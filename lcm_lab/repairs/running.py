@@ -20,7 +20,7 @@ from lcm_lab.repairs.batch import Batch, Progress, Proposal, too_long
 from lcm_lab.repairs.gather import Material
 from lcm_lab.repairs.results import BatchResult, Outcome
 from lcm_lab.repairs.steps import Step
-from lcm_lab.store import copies, lineage
+from lcm_lab.store import lineage
 from lcm_lab.summarizer.seam import Draft, Request, Summarizer
 
 FAILURES_IN_A_ROW: Final = 5
@@ -64,13 +64,14 @@ class Run:
         """Work through the batch.
 
         Raises:
-            UsageError: ``jobs`` is below 1. Refused: there is no room for the backup; nothing was sent.
+            UsageError: ``jobs`` is below 1. LcmLabError: nothing could be written, see :meth:`Session.must_work`;
+                nothing was sent.
         """
         if jobs < 1:
             raise UsageError(f"At least one job is needed, not {jobs}.")
         self._session = backups.Session(self._batch.store, backup)
-        if self._write and backup != "never" and self._batch.steps:
-            copies.must_fit(self._batch.store)
+        if self._write and self._batch.steps:
+            self._session.must_work()
         try:
             if jobs == 1:
                 self._in_turn(self._batch.steps)

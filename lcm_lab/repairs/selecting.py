@@ -120,7 +120,9 @@ def for_rewrite(
         NotFound: no such conversation, or no such summary in it.
     """
     if sum((summary_id is not None, depth is not None, everything, subtree is not None)) != 1:
-        raise UsageError("Name exactly one: a summary, a depth, all, or a subtree.")
+        raise UsageError(
+            "Name exactly one: a summary (--summary ID), a depth (--depth N), all (--all) or a subtree (--subtree ID)."
+        )
     if depth is not None and depth < 0:
         raise UsageError(f"A depth is 0 or more, not {depth}.")
     _must_exist(reader, conversation_id)

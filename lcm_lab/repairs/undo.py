@@ -5,6 +5,7 @@ and the message names what came later, as far as the journal knows it.
 """
 
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from lcm_lab.errors import LcmLabError, Refused, StalePlan
 from lcm_lab.repairs import apply as writer
@@ -27,11 +28,15 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What an undo would take back, newest first; :meth:`apply` does it."""
+    """What an undo would take back, newest first; :meth:`apply` does it.
+
+    ``staying`` counts the other repairs of the same batch, which would stay.
+    """
 
     store: StoreFile
     name: str | None
     entries: tuple[Entry, ...]
+    staying: int = 0
 
     def apply(self, *, backup: str = "auto") -> Undone:
         """Take it back; see :func:`undo`."""
@@ -47,6 +52,14 @@ def find(store: StoreFile, name: str | None = None) -> tuple[Entry, ...]:
     if journal.read(store).open_ends():
         writer.settle(store)
     return journal.read(store).find(name)
+
+
+def planned(store: StoreFile, name: str | None = None) -> UndoPlan:
+    """What an undo of ``name`` would do; see :func:`find`."""
+    entries = find(store, name)
+    batch = entries[0].batch
+    of_batch = 0 if batch is None else sum(one.batch == batch for one in journal.read(store).undoable())
+    return UndoPlan(store, name, entries, staying=max(of_batch - len(entries), 0))
 
 
 def plan(store: StoreFile, entry: Entry) -> Plan:
@@ -89,11 +102,9 @@ def undo(store: StoreFile, name: str | None = None, *, backup: str = "auto") -> 
 
 
 def _why(kept: Journal, entry: Entry, error: LcmLabError) -> str:
-    later = [
-        one.journal_id
-        for one in kept.undoable()
-        if one.at >= entry.at and one.journal_id != entry.journal_id and _touched(one.edits) & _touched(entry.edits)
-    ]
+    # The order of the journal, not of its times: clocks are set back.
+    since = list(dropwhile(lambda one: one.journal_id != entry.journal_id, kept.undoable()))[1:]
+    later = [one.journal_id for one in since if _touched(one.edits) & _touched(entry.edits)]
     if later:
         return (
             f"{entry.journal_id} ({entry.title}) cannot be undone: {', '.join(later)} came later and changed the same; "

@@ -11,12 +11,14 @@ import re
 import shutil
 import sqlite3
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from lcm_lab.errors import LcmLabError, NotFound, Refused, StoreBusy, StoreDamaged, UsageError
+from lcm_lab.store import writing
 from lcm_lab.store.connect import StoreFile
 
 KEPT: Final = 5
@@ -25,7 +27,8 @@ LIMIT_SECONDS: Final = 5.0
 
 _STEP: Final = 4096
 _ROOM: Final = 1.1
-_NAME: Final = re.compile(r"\.lcm-lab-\d{8}T\d{6}(?:\.\d+)?Z\.bak$")
+_NAME: Final = re.compile(r"\.lcm-lab-(\d{8}T\d{6}(?:\.\d+)?)Z\.bak$")
+_MOMENT: Final = "%Y%m%dT%H%M%S.%f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def must_fit(store: StoreFile) -> Room:
     if found.free < found.needed * _ROOM:
         raise Refused(
             f"A backup of {store.given} needs {found.needed:,} bytes and {store.path.parent} has {found.free:,} free; "
-            "make room, or go without one (--backup never)."
+            "make room; a repair can go without one (--backup never)."
         )
     return found
 
@@ -90,7 +93,9 @@ def backup(store: StoreFile, *, sound: bool = False) -> Copy:
         for leftover in (part, *(part.with_name(part.name + end) for end in ("-wal", "-shm", "-journal"))):
             leftover.unlink(missing_ok=True)
     for old in backups(store)[KEPT:]:
-        old.unlink(missing_ok=True)
+        # One that cannot be taken away (somebody else's, in a shared folder) is no reason to fail.
+        with suppress(OSError):
+            old.unlink()
     return Copy(path, path.stat().st_size, time.perf_counter() - started, found.free)
 
 
@@ -118,17 +123,21 @@ def aside(store: StoreFile, folder: Path) -> Path:
 
 
 def backups(store: StoreFile) -> list[Path]:
-    """The backups of a store, the newest first."""
+    """The backups of a store, the newest first.
+
+    Raises:
+        LcmLabError: its folder cannot be listed.
+    """
     name = store.path.name
-    return sorted(
-        (
+    try:
+        found = [
             one
             for one in store.path.parent.iterdir()
-            if one.name.startswith(name + ".") and _NAME.fullmatch(one.name[len(name) :])
-        ),
-        key=lambda one: one.name,
-        reverse=True,
-    )
+            if one.name.startswith(name + ".") and _NAME.fullmatch(one.name[len(name) :]) and one.is_file()
+        ]
+    except OSError as error:
+        raise LcmLabError(f"The folder {store.path.parent} cannot be listed: {error.strerror or error}.") from error
+    return sorted(found, key=lambda one: one.name, reverse=True)
 
 
 def find(store: StoreFile, given: str | Path | None) -> Path:
@@ -152,12 +161,12 @@ def restore(store: StoreFile, source: Path) -> Copy:
     """Put ``source`` in the place of the store, after a backup of what is there.
 
     Raises:
-        Refused: somebody has the store open. StoreDamaged: the backup itself is not sound.
+        Refused: somebody has the store open. StoreDamaged: the backup itself is not sound. StoreError: the store may
+            not be written to.
     """
+    check(store, source)
+    writing.must_be_allowed(store)
     source = source.resolve()
-    if source.exists() and source.samefile(store.path):
-        raise UsageError(f"{source} is the store itself; name a backup of it.")
-    _check(source)
     _must_take(store, source)
     target = sqlite3.connect(store.path.as_uri() + "?mode=rw", uri=True, timeout=1.0, isolation_level=None)
     try:
@@ -167,6 +176,8 @@ def restore(store: StoreFile, source: Path) -> Copy:
             target.execute("BEGIN EXCLUSIVE")
             target.execute("COMMIT")
         except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise
             raise Refused(
                 f"Somebody has {store.given} open ({error}); stop the gateway and close other programs first."
             ) from error
@@ -181,11 +192,24 @@ def restore(store: StoreFile, source: Path) -> Copy:
         if target.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise StoreDamaged(f"{store.given} does not read well after the restore; {saved.path} is what it was.")
     except sqlite3.Error as error:
-        raise store.explain(error) from error
+        raise writing.explained(store, error) from error
     else:
         return saved
     finally:
         target.close()
+
+
+def check(store: StoreFile, source: Path) -> None:
+    """Make sure that a backup can take the store's place; nothing is touched.
+
+    Raises:
+        UsageError: it is the store itself. NotAStore, StoreDamaged: it is none, or none that reads well.
+    """
+    if source.exists() and store.path.exists() and source.samefile(store.path):
+        raise UsageError(f"{source} is the store itself; name a backup of it.")
+    found = StoreFile(source).read(lambda reader: reader.value("PRAGMA quick_check(1)"))
+    if found != "ok":
+        raise StoreDamaged(f"{source} is damaged itself ({found}); choose another backup.")
 
 
 def _copy(store: StoreFile, path: Path) -> None:
@@ -233,7 +257,7 @@ def _copy_within(source: sqlite3.Connection, target: sqlite3.Connection, store: 
 
 def _saved(store: StoreFile, open_store: sqlite3.Connection) -> Copy:
     """A backup of a store that this process holds exclusively."""
-    path = _free_name(store)
+    path = _named(store, _moment(store))
     started = time.perf_counter()
     free = shutil.disk_usage(path.parent).free
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -243,13 +267,6 @@ def _saved(store: StoreFile, open_store: sqlite3.Connection) -> Copy:
     finally:
         target.close()
     return Copy(path, path.stat().st_size, time.perf_counter() - started, free)
-
-
-def _check(source: Path) -> None:
-    """Make sure that a backup can take a store's place before anything is touched."""
-    found = StoreFile(source).read(lambda reader: reader.value("PRAGMA quick_check(1)"))
-    if found != "ok":
-        raise StoreDamaged(f"{source} is damaged itself ({found}); choose another backup.")
 
 
 def _must_take(store: StoreFile, source: Path) -> None:
@@ -280,8 +297,9 @@ def _must_be_sound(store: StoreFile, part: Path) -> None:
 
 def _claimed(store: StoreFile) -> tuple[Path, Path]:
     """A name for a new backup, and an empty file of ours beside it to fill first."""
+    moment = _moment(store)
     while True:
-        path = _free_name(store)
+        path = _named(store, moment)
         part = path.with_name(path.name + ".part")
         try:
             if not path.exists():
@@ -293,9 +311,19 @@ def _claimed(store: StoreFile) -> tuple[Path, Path]:
             pass
         except OSError as error:
             raise LcmLabError(f"The backup {path} cannot be written: {error.strerror or error}.") from error
-        time.sleep(0.002)
+        moment += timedelta(milliseconds=1)
 
 
-def _free_name(store: StoreFile) -> Path:
-    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
-    return store.path.with_name(f"{store.path.name}.lcm-lab-{moment}Z.bak")
+def _moment(store: StoreFile) -> datetime:
+    """Now; behind the newest backup where the clock went back, since names are what tells which one is the newest."""
+    now = datetime.now(UTC)
+    for newest in backups(store)[:1]:
+        named = _NAME.search(newest.name)
+        with suppress(ValueError, OverflowError):
+            written = f"{named[1]}.0"[: len("20261130T033019.596")] if named else ""
+            return max(now, datetime.strptime(written, _MOMENT).replace(tzinfo=UTC) + timedelta(milliseconds=1))
+    return now
+
+
+def _named(store: StoreFile, moment: datetime) -> Path:
+    return store.path.with_name(f"{store.path.name}.lcm-lab-{moment.strftime(_MOMENT)[:-3]}Z.bak")

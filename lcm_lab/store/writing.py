@@ -5,6 +5,7 @@ nothing in the store runs code of its own (``trusted_schema`` off), a lock is wa
 sentence, a failure inside rolls everything back. Checked by ``tests/repairs/test_apply.py``.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -76,6 +77,18 @@ def rehearsed(connection: sqlite3.Connection) -> Iterator[None]:
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def must_be_allowed(store: StoreFile) -> None:
+    """Look whether the store and its folder may be written to, before anything is asked or copied for that.
+
+    Raises:
+        StoreError: they may not.
+    """
+    folder = store.path.parent
+    for path, how in ((store.path, os.W_OK), (folder, os.W_OK | os.X_OK)):
+        if not os.access(path, how):
+            raise StoreError(f"{store.given} may not be written to ({path} is read-only); nothing was changed.")
 
 
 def explained(store: StoreFile, error: sqlite3.Error, wait: float = WAIT_SECONDS) -> StoreError:

@@ -58,11 +58,11 @@ def find_key(provider: Provider, *, env: Mapping[str, str], state_dir: Path, hom
         # The file could only have said that some other login is meant; with a key at hand that is no reason to stop.
         return _checked(key, provider, (config.problem,) if config.problem else ())
     instead = f"set {wanted.variable} to an API key"
+    other = ", or use the claude command with --provider claude-cli" if provider.name == ANTHROPIC else ""
     if config.problem:
         raise NoCredentials(f"{config.problem} It says which login {provider.name} uses: repair it, or {instead}.")
     profile = config.profile(provider.name)
     if profile is not None and profile.mode not in ("", "api_key"):
-        other = ", or use the claude command with --provider claude-cli" if provider.name == ANTHROPIC else ""
         raise NoCredentials(
             f"The login {profile.name} in {config.path} is of mode {profile.mode}, which cannot be used here:"
             f" {instead}{other}."
@@ -73,7 +73,7 @@ def find_key(provider: Provider, *, env: Mapping[str, str], state_dir: Path, hom
     if provider.is_local:
         return Key(PLACEHOLDER, "none was found, a placeholder is sent")
     places = ", ".join(_places(wanted, state_dir, home))
-    raise NoCredentials(f"No key for {provider.name} was found: {instead}. Searched: {places}.")
+    raise NoCredentials(f"No key for {provider.name} was found: {instead}{other}. Searched: {places}.")
 
 
 def _given(wanted: Wanted, env: Mapping[str, str], state_dir: Path) -> Key | None:

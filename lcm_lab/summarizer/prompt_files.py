@@ -138,6 +138,10 @@ def export(folder: Folder | None = None, *, overwrite: bool = False, home: Folde
         LcmLabError: the folder cannot be written.
     """
     target = home_folder(home) if folder is None else Path(os.path.expanduser(folder))  # noqa: PTH111  (never raises)
+    try:
+        target.mkdir(parents=True, exist_ok=True, mode=0o755)
+    except (OSError, ValueError) as error:
+        raise _unwritable(target, error) from error
     states = {name: _state(target / f"{name}.tmpl", name) for name in NAMES}
     edited = [f"{name}.tmpl" for name, state in states.items() if state == "edited"]
     if edited and not overwrite:
@@ -146,15 +150,18 @@ def export(folder: Folder | None = None, *, overwrite: bool = False, home: Folde
             "'lcm-lab prompts --diff NAME', export into another folder, or replace it with --overwrite."
         )
     try:
-        target.mkdir(parents=True, exist_ok=True, mode=0o755)
         for name, state in states.items():
             if state != "same":
                 _put(target / f"{name}.tmpl", embedded(name)[1])
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise LcmLabError(f"The prompts cannot be written into {target}: {said}.") from error
+        raise _unwritable(target, error) from error
     groups = {wanted: [f"{one}.tmpl" for one in NAMES if states[one] == wanted] for wanted in ("new", "edited", "same")}
     return Exported(target, tuple(groups["new"]), tuple(groups["edited"]), tuple(groups["same"]))
+
+
+def _unwritable(target: Path, error: OSError | ValueError) -> LcmLabError:
+    said = error.strerror if isinstance(error, OSError) else error
+    return LcmLabError(f"The prompts cannot be written into {target}: {said}.")
 
 
 def _state(path: Path, name: str) -> str:

@@ -181,7 +181,9 @@ def overrides(name: str, prompt_dir: Folder | None, home: Folder | None) -> list
     if prompt_dir is not None:
         folder = Path(os.path.expanduser(prompt_dir))  # noqa: PTH111  (never raises)
         if not os.path.isdir(folder):  # noqa: PTH112  (never raises)
-            raise NotFound(f"There is no folder {folder} to take prompts from.")
+            raise NotFound(
+                f"There is no folder {folder} to take prompts from; 'lcm-lab prompts --export {folder}' makes it."
+            )
         found.insert(0, Candidate(name, "--prompt-dir", folder / f"{name}.tmpl"))
     return found
 

@@ -252,8 +252,9 @@ def undo_plan(result: UndoPlan, zone: Zone) -> list[Table]:
     title = f"Undo would take back {counted(len(result.entries), 'repair')}, newest first"
     batch = result.entries[0].batch
     rest = (
-        f"{counted(result.staying, 'more repair')} of batch {batch} would stay; all of it: lcm-lab undo {batch}"
-        if result.staying
+        f"{counted(result.staying, 'more repair')} of batch {batch} would stay; to undo it all: "
+        f"{undo_command(str(result.store.given), batch)}"
+        if result.staying and batch
         else ""
     )
     return [_entries(title, result.entries, zone, notes=[rest, "Nothing was changed."])]

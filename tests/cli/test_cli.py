@@ -165,7 +165,7 @@ def test_search_says_how_it_looked(base_store: Path) -> None:
     [
         (["info", "--db", "/tmp/none/lcm.db"], 3, "no folder"),
         (["context", "999"], 3, "no conversation 999"),
-        (["context", "abc"], 2, "not a valid integer"),
+        (["context", "abc"], 2, "not a valid number"),
         (["context"], 2, "Missing argument"),
         (["nonsense"], 2, "No such command"),
         (["info", "--tz", "Mars/Olympus"], 2, "Mars/Olympus"),

@@ -116,6 +116,10 @@ def test_a_plan_file_that_is_none(user: User, tmp_path: Path) -> None:
     assert user("apply", tmp_path).code == 2
     (tmp_path / "latin.json").write_bytes(b'{"lcm_lab_plan": "\xe4"}')
     assert "it is not UTF-8 text" in user("apply", tmp_path / "latin.json").err
+    for endless in ("[" * 100_000, '{"a":' * 100_000, "9" * 5000):
+        (tmp_path / "endless.json").write_text(endless)
+        done = user("apply", tmp_path / "endless.json")
+        assert (done.code, "too long or nested too deep" in done.err) == (2, True)
     bare = tmp_path / "bare.json"
     bare.write_text(user.line("rewrite 44 --all --json").out)
     done = user("apply", bare)
@@ -147,6 +151,9 @@ def test_undo_shows_then_does(user: User) -> None:
         ("dissolve", "sum_c1", "done"),
     ]
     now = dump(user.path)
+    named = user.line("undo sum_la").err + user.line(f"undo {listed['rows'][0]['journal_id']}").out
+    assert "There is no plan, batch or journal entry 'sum_la'" in named
+    assert f"1 more repair of batch {listed['rows'][0]['batch']} would stay" in named
     shown = user.line("undo")
     assert (shown.code, "Dissolve sum_c1" in shown.out, "--apply" in shown.out) == (0, True, True)
     assert dump(user.path) == now
@@ -211,3 +218,10 @@ def test_no_backup_on_request(user: User) -> None:
     done = user.line("repair 44 --apply --backup never --json")
     assert (done.code, done.json["backup"]) == (0, None)
     assert not [one for one in beside(user.path) if one.endswith(".bak")]
+
+
+def test_restore_shows_nothing_that_it_would_refuse(user: User, tmp_path: Path) -> None:
+    (tmp_path / "text.bak").write_text("hello")
+    done = user("restore", tmp_path / "text.bak")
+    assert (done.code, done.out) == (3, "")
+    assert "is not an SQLite database" in done.err

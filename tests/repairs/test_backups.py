@@ -1,5 +1,6 @@
 """Backups: what is in them, when one is made, and putting one back."""
 
+import os
 import shutil
 import sqlite3
 import time
@@ -10,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from lcm_lab.errors import LcmLabError, NotFound, Refused, StalePlan, StoreBusy, StoreDamaged, UsageError
+from lcm_lab.errors import LcmLabError, NotFound, Refused, StalePlan, StoreBusy, StoreDamaged, StoreError, UsageError
 from lcm_lab.repairs import apply as writer
-from lcm_lab.repairs import backups, undo
+from lcm_lab.repairs import backups, kept, undo
 from lcm_lab.store import copies
 from lcm_lab.store.connect import StoreFile
 from tests.repairs.making import another, dissolved, files, rows, run, set_text
@@ -57,6 +58,46 @@ def test_names_modes_and_how_many(base_store: Path) -> None:
     other = base_store.with_name("lcm.db.lcm-lab-mine.bak")
     other.write_text("not one of ours")
     assert other not in copies.backups(StoreFile(base_store))
+
+
+def test_a_clock_that_went_back_loses_no_backup(base_store: Path) -> None:
+    store = StoreFile(base_store)
+    for i in range(1, 6):
+        shutil.copyfile(base_store, base_store.with_name(f"lcm.db.lcm-lab-2099010{i}T000000.000Z.bak"))
+    run(base_store, "UPDATE summaries SET content = 'later'")
+    made = copies.backup(store).path
+    assert made.name == "lcm.db.lcm-lab-20990105T000000.001Z.bak"
+    assert copies.find(store, None) == made
+    assert len(copies.backups(store)) == 5
+    saved = backups.restore(store, base_store.with_name("lcm.db.lcm-lab-20990105T000000.000Z.bak")).saved
+    assert copies.find(store, None) == Path(saved)
+
+
+@pytest.mark.parametrize("name", ["20200101T000000.000", "20990101T000000.000", "99999999T999999", "20260101T000000"])
+@pytest.mark.parametrize("kind", ["folder", "link to nothing", "file"])
+def test_names_that_only_look_like_ours(kind: str, name: str, base_store: Path) -> None:
+    odd = base_store.with_name(f"lcm.db.lcm-lab-{name}Z.bak")
+    if kind == "folder":
+        odd.mkdir()
+    elif kind == "file":
+        odd.touch()
+    else:
+        odd.symlink_to("nowhere")
+    store = StoreFile(base_store)
+    made = [copies.backup(store).path for _ in range(6)][-1]
+    assert made.is_file()
+    assert len(copies.backups(store)) == 5
+    assert kept.of(store).rows
+    assert odd.is_symlink() or odd.exists() == (kind == "folder" or name == "99999999T999999")
+
+
+def test_a_folder_that_cannot_be_listed(base_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_path: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(LcmLabError, match="cannot be listed: Permission denied"):
+        copies.find(StoreFile(base_store), None)
 
 
 class Disk(NamedTuple):
@@ -247,11 +288,19 @@ def test_what_is_no_sound_backup_is_refused(what: str, make_store: Maker, monkey
     elif what == "another database":
         made.unlink()
         run(made, "CREATE TABLE t (x)")
-    given = {"itself": path, "missing": "nothing.bak"}.get(what, made)
+    given: str | Path = {"itself": path, "missing": Path("nothing.bak")}.get(what, made)
     with pytest.raises(LcmLabError):
         backups.restore(StoreFile(path), given)
     assert dump(path) == before
     assert "jsonl" not in files(path)
+
+
+def test_a_store_that_may_not_be_written_to_is_not_restored(base_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copies.backup(StoreFile(base_store))
+    monkeypatch.setattr(os, "access", lambda path, _how: path != base_store)
+    with pytest.raises(StoreError, match="may not be written to"):
+        backups.restore(StoreFile(base_store))
+    assert files(base_store) == ["bak"]
 
 
 def test_a_backup_by_its_name_alone(base_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,13 @@
 """Batches with scripted replies: order, what each request sees, what is written, and what becomes of failures."""
 
 import doctest
+import os
 import shutil
 import sqlite3
 import threading
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from lcm_lab import lab as labs
 from lcm_lab import tokens
 from lcm_lab.analysis.health import markers
-from lcm_lab.errors import BadReply, ModelBusy, ModelError, ModelRefused, NotFound, Refused, UsageError
+from lcm_lab.errors import BadReply, LcmLabError, ModelBusy, ModelError, ModelRefused, NotFound, Refused, UsageError
 from lcm_lab.lab import Lab
 from lcm_lab.repairs import batch as batches
 from lcm_lab.repairs import journal
@@ -447,13 +449,30 @@ def test_batches_at_the_same_time(mode: str, make_store: StoreMaker) -> None:
 
 def test_two_backups_of_the_same_millisecond(base_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = lab(base_store).store
-    names = iter([base_store.with_name(f"lcm.db.lcm-lab-20260101T000000.{i}Z.bak") for i in (0, 1, 1, 2)])
-    monkeypatch.setattr(copies, "_free_name", lambda _store: next(names))
-    taken = base_store.with_name("lcm.db.lcm-lab-20260101T000000.0Z.bak.part")
+    monkeypatch.setattr(copies, "_moment", lambda _store: datetime(2026, 1, 1, tzinfo=UTC))
+    taken = base_store.with_name("lcm.db.lcm-lab-20260101T000000.000Z.bak.part")
     taken.write_text("another program's")
-    assert copies.backup(store).path.name.endswith(".1Z.bak")
-    assert copies.backup(store).path.name.endswith(".2Z.bak")
+    assert copies.backup(store).path.name.endswith(".001Z.bak")
+    assert copies.backup(store).path.name.endswith(".002Z.bak")
     assert taken.read_text() == "another program's"
+
+
+@pytest.mark.parametrize("what", ["store", "folder", "journal", "journal is a pipe"])
+def test_what_could_not_be_written_is_not_asked_for(
+    what: str, base_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = journal.path_of(lab(base_store).store)
+    if what == "journal is a pipe":
+        os.mkfifo(there)
+    elif what == "journal":
+        there.touch()
+    # Root may write to everything, so the file system is not asked.
+    locked = {"store": base_store, "folder": base_store.parent, "journal": there}.get(what)
+    monkeypatch.setattr(os, "access", lambda path, _how: path != locked)
+    model = scripted()
+    with pytest.raises(LcmLabError, match=r"may not be written to|is no file"):
+        lab(base_store).rewrite(44, everything=True).apply(model)
+    assert model.requests == []
 
 
 def test_a_store_that_cannot_be_written_stops_the_batch(base_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,17 @@ def test_nothing_applied_makes_no_journal(base_store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "torn", [b'{"line":"begin","id":"j_torn","edi', b"\xff\xfe", b"[]", b"3", b"{}", b'{"line":"done"}']
+    "torn",
+    [
+        b'{"line":"begin","id":"j_torn","edi',
+        b"\xff\xfe",
+        b"[]",
+        b"3",
+        b"{}",
+        b'{"line":"done"}',
+        b"[" * 100_000,
+        b"9" * 5000,
+    ],
 )
 def test_a_torn_line_is_left_out(torn: bytes, base_store: Path) -> None:
     set_text(base_store, "sum_la", "One.").apply()
@@ -287,3 +298,20 @@ def test_nothing_from_before_a_restore_is_undone(base_store: Path) -> None:
     set_text(base_store, "sum_la", "Two.").apply()
     undo.undo(store)
     assert dump(base_store) == before
+
+
+def test_the_order_of_the_journal_counts_when_the_clock_went_back(
+    base_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = set_text(base_store, "sum_la", "One.").apply()
+    monkeypatch.setattr(journal, "now", lambda: "2001-01-01T00:00:00.000Z")
+    second = set_text(base_store, "sum_la", "Two.").apply()
+    with pytest.raises(Refused, match=f"{second.journal_id} came later"):
+        undo.undo(StoreFile(base_store), first.journal_id)
+
+
+def test_an_undo_of_one_of_a_batch_says_how_many_stay(base_store: Path) -> None:
+    for one in ("sum_la", "sum_lb"):
+        replace(set_text(base_store, one, "One."), batch="b_1").apply()
+    assert undo.planned(StoreFile(base_store)).staying == 1
+    assert undo.planned(StoreFile(base_store), "b_1").staying == 0

@@ -280,6 +280,12 @@ def test_export_never_replaces_an_edit_unasked(home: Path, tmp_path: Path) -> No
     assert same.read_bytes() == before
 
 
+def test_export_below_a_file_says_what_is_wrong(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LcmLabError, match=r"cannot be written into .*: Not a directory"):
+        prompt_files.export(tmp_path / "file" / "prompts", home=home)
+
+
 def test_export_writes_through_a_link(home: Path, tmp_path: Path) -> None:
     real = put(tmp_path / "dotfiles", "leaf", "mine {{.SourceText}}")
     (tmp_path / "mine").mkdir()

@@ -40,8 +40,9 @@ class BudgetPanel(Panel):
             layout=w.Layout(width="auto", margin="2px 12px"),
         )
         self.shape = w.ToggleButtons(options=[_BARS, _AREAS], style={"button_width": "auto"})
-        for one in (self.window, self.noise, self.shape):
+        for one in (self.window, self.noise):
             one.observe(lambda _change: self.guard(self.reload), "value")
+        self.shape.observe(lambda _change: self.guard(self._draw), "value")
         self.table = shown("")
         self.live = Live(description="the budget")
         bar = lists.row(self.window, self.noise, self.shape)
@@ -55,7 +56,7 @@ class BudgetPanel(Panel):
             self.conversation_id, window=self.window.value or None, with_noise=self.noise.value
         )
         fill_tables(self.table, self.tables())
-        self.live.show(self.budget.treemap() if self.shape.value == _AREAS else self.budget.figure())
+        self._draw()
 
     def tables(self) -> list[Table]:
         """The classes."""
@@ -65,3 +66,7 @@ class BudgetPanel(Panel):
         """The classes as bars."""
         rows = [(one.group, one.tokens) for one in self.budget.lines] if self.budget else []
         return svg.bars(rows, title=f"Next turn of conversation {self.conversation_id} by tokens")
+
+    def _draw(self) -> None:
+        if self.budget is not None:
+            self.live.show(self.budget.treemap() if self.shape.value == _AREAS else self.budget.figure())

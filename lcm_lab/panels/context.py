@@ -195,7 +195,7 @@ def _row(at: int, one: "Item") -> lists.Row:
     about = "" if one.rule == "stored" else "~"
     mark = "x " if one.dropped else "! " if one.anomalies or one.covered_by else ""
     cells = [(one.ordinal, -7), (one.kind, 10), (one.item_id, 22), (f"{about}{one.tokens:,}", -8)]
-    return lists.Row(str(at), lists.columns([*cells, (one.wrapper_tokens or "", -6), (mark + one.preview, 0)]))
+    return lists.Row(str(at), cells=(*cells, (one.wrapper_tokens or "", -6), (mark + one.preview, 0)))
 
 
 def _facts(one: "Item", role: str, when: str) -> str:

@@ -26,15 +26,21 @@ _PATIENCE: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: ``key`` names it, ``label`` is shown, ``search`` is what the filter looks at (the label without one).
+    """One row: ``key`` names it, ``label`` is shown, and the filter looks at it.
 
-    With an ``indent`` the label is stored text as it is, made fit to show when it is shown: a tree has many rows.
+    Of many rows few are shown, so what takes time can wait until then: with an ``indent`` the label is stored text as
+    it is, and ``cells`` are what :func:`columns` takes; both are made fit to show when they are shown.
     """
 
     key: str
-    label: str
-    search: str = ""
+    label: str = ""
     indent: int | None = None
+    cells: tuple[tuple[object, int], ...] = ()
+
+    @property
+    def search(self) -> str:
+        """What the filter looks at."""
+        return self.label or "  ".join(str(value) for value, _ in self.cells)
 
 
 def columns(cells: Iterable[tuple[object, int]]) -> str:
@@ -135,7 +141,7 @@ class Listing:
             self._kept = self._rows
             return
         pool = self._pool() if self._pool else self._rows
-        self._kept = [one for one in pool if wanted in (one.search or one.label).casefold()]
+        self._kept = [one for one in pool if wanted in one.search.casefold()]
 
     def _page_of(self, key: str | None) -> int:
         place = next((i for i, one in enumerate(self._kept) if one.key == key), 0)
@@ -218,6 +224,8 @@ def _step(label: str, action: Callable[[], None]) -> w.Button:
 
 
 def _label(row: Row) -> str:
-    text = row.label if row.indent is None else "  " * row.indent + columns([(row.label, 0)])
+    text = columns(row.cells) if row.cells else row.label
+    if row.indent is not None:
+        text = "  " * row.indent + columns([(row.label, 0)])
     # A browser folds plain spaces of an option; the columns need them.
     return text.replace(" ", _SPACE)

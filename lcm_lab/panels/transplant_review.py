@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import ipywidgets as w
 
+from lcm_lab.analysis.wording import counted
 from lcm_lab.panels.plan_review import PlanReview, check, window_field
 from lcm_lab.plain import safe
 from lcm_lab.repairs.plan import Plan
-from lcm_lab.store.overview import ConversationTotals
+from lcm_lab.store import overview
+from lcm_lab.store.rows import Conversation
 
 if TYPE_CHECKING:
     from lcm_lab.lab import Lab
@@ -33,9 +35,9 @@ class TransplantReview(PlanReview):
         on_change: Callable[[], None] | None = None,
     ) -> None:
         self.title = "Transplant"
-        found = sorted(lab.conversations(limit=0).rows, key=lambda one: one.conversation.conversation_id)
+        found = lab.store.read(overview.by_number)
         # What has no summaries has nothing to give.
-        self.source = _list("From", [one for one in found if one.summaries], source_id)
+        self.source = _list("From", [one for one in found if one[1]], source_id)
         self.target = _list("Into", found, target_id)
         self.order = w.Dropdown(
             options=[("by depth, as lcm-tui does", "depth"), ("in front, as they stand", "source")],
@@ -70,17 +72,17 @@ class TransplantReview(PlanReview):
         return "Choose the conversation to copy from and the one to copy into."
 
 
-def _list(description: str, found: list[ConversationTotals], chosen: int | None) -> w.Dropdown:
-    known = {one.conversation.conversation_id for one in found}
+def _list(description: str, found: list[tuple[Conversation, int]], chosen: int | None) -> w.Dropdown:
+    known = {one.conversation_id for one, _ in found}
     return w.Dropdown(
-        options=[("choose a conversation", _NONE), *((_label(one), one.conversation.conversation_id) for one in found)],
+        options=[("choose a conversation", _NONE), *((_label(one, n), one.conversation_id) for one, n in found)],
         value=chosen if chosen in known else _NONE,
         description=description,
         layout=w.Layout(width="36em", max_width="100%"),
     )
 
 
-def _label(one: ConversationTotals) -> str:
-    name = " ".join(safe(one.conversation.title or one.conversation.session_id or "").split())
+def _label(one: Conversation, summaries: int) -> str:
+    name = " ".join(safe(one.title or one.session_id or "").split())
     name = name if len(name) <= _SHOWN else f"{name[: _SHOWN - 1]}\u2026"
-    return f"{one.conversation.conversation_id}  {name}  ({one.summaries:,} summaries, {one.messages:,} messages)"
+    return f"{one.conversation_id}  {name}  ({counted(summaries, 'summary', 'summaries')})"

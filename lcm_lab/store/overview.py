@@ -138,6 +138,13 @@ def counts(reader: Reader, ids: list[int]) -> dict[int, tuple[int, int]]:
     return {one: (summaries.get(one, (0,))[0], files.get(one, (0,))[0]) for one in ids}
 
 
+def by_number(reader: Reader) -> list[tuple[Conversation, int]]:
+    """Every conversation by its number, with how many summaries it has; no text is read."""
+    found = load(reader, Conversation, "ORDER BY t.conversation_id")
+    summaries = counts(reader, [one.conversation_id for one in found])
+    return [(one, summaries[one.conversation_id][0]) for one in found]
+
+
 def store_totals(reader: Reader) -> StoreTotals:
     """The whole store in numbers, from one pass over its messages."""
     counts = {

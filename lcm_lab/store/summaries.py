@@ -112,16 +112,17 @@ def _nodes(reader: Reader, where: str, parameters: tuple[object, ...]) -> list[N
         "FROM summary_parents e LEFT JOIN summaries p ON p.summary_id = e.parent_summary_id "
         "AND p.conversation_id = t.conversation_id WHERE e.summary_id = t.summary_id)"
     )
+    # In one pass: no index leads from a summary to its place, and a context may be as long as the conversation.
     in_context = (
-        "(SELECT min(c.ordinal) FROM context_items c WHERE c.conversation_id = t.conversation_id "
-        "AND c.item_type = 'summary' AND c.summary_id = t.summary_id)"
+        "SELECT c.conversation_id, c.summary_id, min(c.ordinal) FROM context_items c WHERE c.item_type = 'summary' "
+        f"AND c.conversation_id IN (SELECT t.conversation_id FROM summaries t {where}) GROUP BY 1, 2"
     )
+    places = {(row[0], row[1]): row[2] for row in reader.rows(in_context, parameters)}
     sql = f"""
         SELECT t.summary_id, t.conversation_id, t.kind, {read("depth")}, {measure.summary_tokens("t")},
                {measure.summary_rule("t")}, {octets("t.content")}, substr(t.content, 1, 480),
                {read("earliest_at")}, {read("latest_at")}, t.created_at, {read("model")},
-               {links}, CASE WHEN t.kind = 'leaf' THEN {from_messages} ELSE {from_sources} END,
-               {in_context}
+               {links}, CASE WHEN t.kind = 'leaf' THEN {from_messages} ELSE {from_sources} END
         FROM summaries t {where}"""
     return [
         Node(
@@ -139,7 +140,7 @@ def _nodes(reader: Reader, where: str, parameters: tuple[object, ...]) -> list[N
             model=row[11],
             message_links=row[12],
             source_tokens=row[13],
-            in_context=row[14],
+            in_context=places.get((row[1], row[0])),
         )
         for row in reader.rows(sql, parameters)
     ]

@@ -83,21 +83,24 @@ class Index:
             by_table.setdefault(one.table, []).append(one)
         made: list[SetIndex] = []
         for table, mine in by_table.items():
-            self._rows.connection.execute("SAVEPOINT full_text")
+            connection = self._rows.connection
+            connection.execute("SAVEPOINT full_text")
             try:
                 found = self._put(table, mine)
                 # Here the engine writes what it gathered; at the end of the other savepoint it would be too late.
-                self._rows.connection.execute("SAVEPOINT full_text_written")
-                self._rows.connection.execute("RELEASE full_text_written")
+                connection.execute("SAVEPOINT full_text_written")
+                connection.execute("RELEASE full_text_written")
             except sqlite3.DatabaseError as error:
-                self._rows.connection.execute("ROLLBACK TO full_text")
+                if not connection.in_transaction:
+                    # On a full disk SQLite takes back the whole transaction: there is nothing to go on with.
+                    raise
+                connection.execute("ROLLBACK TO full_text")
                 self._note(
                     f"{table} could not be brought up to date ({error}); the plugin rebuilds it, or searches without."
                 )
             else:
                 made += found
-            finally:
-                self._rows.connection.execute("RELEASE full_text")
+            connection.execute("RELEASE full_text")
         return made
 
     def _put(self, table: str, changes: list[Change]) -> list[SetIndex]:

@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 import lcm_lab
 from lcm_lab.errors import LcmLabError, Refused, StalePlan, StoreBusy, StoreDamaged, StoreError
 from lcm_lab.repairs import apply_context, journal, undo
+from lcm_lab.repairs.apply_index import Index
 from lcm_lab.repairs.apply_rows import Rows
 from lcm_lab.repairs.edits import DeleteRows, Edit, SetText, SwapItems, TextState
 from lcm_lab.repairs.plan import Plan
@@ -469,7 +470,7 @@ def test_read_only(what: str, make_store: Maker) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Path:
+def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on a disk of 4 MB of its own, where this machine lets us make one."""
     place = tmp_path / "small"
     place.mkdir()
@@ -478,7 +479,7 @@ def small_disk(tmp_path: Path) -> Path:
     )
     if made.returncode:
         pytest.skip("no disk can be mounted here")
-    yield place  # type: ignore[misc]
+    yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
@@ -499,6 +500,24 @@ def test_a_full_disk(free: int, backup: str, small_disk: Path, make_store: Maker
     assert dump(path) == before
     plan.apply()
     assert [one.state for one in journal.read(StoreFile(path)).undoable()] == ["done"]
+
+
+def test_a_disk_that_is_full_at_the_search_index(make_store: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_store()
+
+    def full(index: Index, *_: object) -> None:
+        # As SQLite does it: all is taken back, savepoints included, before the error is told.
+        index._rows.connection.execute("ROLLBACK")
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorname = "SQLITE_FULL"
+        raise error
+
+    monkeypatch.setattr(Index, "_put", full)
+    before = dump(path)
+    with pytest.raises(StoreError, match="is full; nothing was changed"):
+        set_text(path, "sum_la", "Other words.").apply()
+    assert dump(path) == before
+    assert journal.read(StoreFile(path)).undoable() == ()
 
 
 def test_a_journal_that_cannot_be_written_stops_it(make_store: Maker) -> None:

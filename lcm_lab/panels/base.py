@@ -180,7 +180,7 @@ class Panel:
         shown = "".join(notebook.html(_cut(one)) for one in self.tables())
         title = literal(self.title or type(self).__name__)
         return (
-            f'<details><summary style="color:#57606a">{title}, as it was when this was saved</summary>'
+            f'<details><summary style="color:#737d87">{title}, as it was when this was saved</summary>'
             f"{self.drawing()}{shown}</details>"
         )
 

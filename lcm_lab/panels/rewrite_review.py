@@ -284,7 +284,8 @@ class RewriteReview(Panel):
         except StalePlan as error:
             proposal = self.review.again()
             self.state = "review" if proposal else self._next_state()
-            self._pause(f"{error} What stands there now is shown; the new text was judged for it.", "error")
+            judged = " What stands there now is shown; the new text was judged for it." if proposal else ""
+            self._pause(f"{error}{judged}", "error")
             return
         except LcmLabError as error:
             self._pause(str(error), "error")

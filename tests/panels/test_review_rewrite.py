@@ -222,6 +222,17 @@ def test_two_quick_clicks_at_the_end_leave_the_word_and_take_back_one(seven: Pat
     assert "6 taken back." in one.said
 
 
+def test_a_summary_that_is_gone_meanwhile_is_said(base_store: Path) -> None:
+    one = panel(base_store, [GOOD])
+    one.send.click()
+    one.settle()
+    change(base_store, "DELETE FROM summaries WHERE summary_id = 'sum_la'")
+    one.apply_button.click()
+    assert "not there any more" in one.said
+    assert "judged for it" not in one.said
+    assert (at(one), one.apply_button.disabled) == ("preview", True)
+
+
 def test_a_summary_changed_by_others_is_shown_as_it_is_now(base_store: Path) -> None:
     one = panel(base_store, [GOOD])
     one.send.click()

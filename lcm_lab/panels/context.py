@@ -152,14 +152,14 @@ class ContextPanel(Panel):
 
 
 def window_input() -> w.BoundedIntText:
-    """Where the model's window is entered; 0 for none."""
+    """Where the model's window is entered, here and in reviews; 0 where it is not known."""
     return w.BoundedIntText(
         value=0,
         min=0,
         max=100_000_000,
         step=1000,
         description="window",
-        tooltip="The model's window in tokens, for the budget line; 0 for none. Enter applies it.",
+        tooltip="The model's window in tokens, to see what fits; 0 where it is not known. Enter applies it.",
         continuous_update=False,
         layout=w.Layout(width="220px"),
     )

@@ -146,15 +146,6 @@ class DagPanel(Panel):
         if self.selected in self._open:
             self.toggle_selected()
 
-    def move(self, by: int) -> None:
-        """Select the row so many rows further down (up, if negative)."""
-        keys = self.tree.keys
-        if keys:
-            at = keys.index(self.tree.picked) if self.tree.picked in keys else 0
-            key = keys[min(max(at + by, 0), len(keys) - 1)]
-            self.tree.pick(key)
-            self.show(_id(key))
-
     def refresh(self) -> None:
         """Only the buttons that can do something."""
         node = self.dag.nodes.get(self.selected or "") if self.dag else None

@@ -6,7 +6,8 @@ Checked by ``tests/panels/test_review_dissolve.py``.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lcm_lab.panels.plan_review import PlanReview, check, window_field
+from lcm_lab.panels.context import window_input
+from lcm_lab.panels.plan_review import PlanReview, check
 from lcm_lab.repairs.plan import Plan
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class DissolveReview(PlanReview):
         self.title = f"Dissolve {summary_id}"
         self.purge = check("Delete the summary itself (purge)", on=True)
         self.splice = check("Hand its sources to what was made from it (splice)", on=False)
-        self.window = window_field()
+        self.window = window_input()
         choices = {"purge": self.purge, "splice": self.splice, "window": self.window}
         super().__init__(lab, choices, on_change=on_change)
 

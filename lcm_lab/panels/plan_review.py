@@ -144,19 +144,6 @@ def _warnings(plan: Plan) -> Table:
     return make_table("", ["", Column("", wrap=True)], rows, tones=["warning"] * len(rows))
 
 
-def window_field() -> w.BoundedIntText:
-    """The model's window in tokens; 0 where it is not known."""
-    return w.BoundedIntText(
-        value=0,
-        min=0,
-        max=100_000_000,
-        step=1000,
-        description="Window",
-        layout=w.Layout(width="14em"),
-        tooltip="The model's window in tokens, for a warning; 0 where it is not known",
-    )
-
-
 def check(label: str, *, on: bool) -> w.Checkbox:
     """A choice to tick."""
     return w.Checkbox(value=on, description=label, indent=False, layout=w.Layout(width="auto", margin="2px 12px"))

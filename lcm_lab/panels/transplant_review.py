@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import ipywidgets as w
 
 from lcm_lab.analysis.wording import counted
-from lcm_lab.panels.plan_review import PlanReview, check, window_field
+from lcm_lab.panels.context import window_input
+from lcm_lab.panels.plan_review import PlanReview, check
 from lcm_lab.plain import safe
 from lcm_lab.repairs.plan import Plan
 from lcm_lab.store import overview
@@ -45,7 +46,7 @@ class TransplantReview(PlanReview):
             layout=w.Layout(width="22em", max_width="100%"),
         )
         self.skip_duplicates = check("Link what the target has already (skip duplicates)", on=False)
-        self.window = window_field()
+        self.window = window_input()
         choices = {
             "source": self.source,
             "target": self.target,

@@ -277,9 +277,6 @@ def test_a_changed_store_is_read_again_and_the_selection_stays(make_store: Store
 
 def change(path: Path, statement: str) -> None:
     """Somebody else writes."""
-    import sqlite3
-    from contextlib import closing
-
     with closing(sqlite3.connect(path)) as other, other:
         other.execute("PRAGMA foreign_keys=OFF")
         other.execute(statement)
@@ -287,9 +284,9 @@ def change(path: Path, statement: str) -> None:
 
 def test_moving_goes_along_the_rows(make_store: StoreMaker) -> None:
     panel = DagPanel(browsing.opened(make_store()), 44)
-    panel.move(2)
+    panel.tree.step(2)
     assert panel.selected == "sum_lb"
-    panel.move(5)
+    panel.tree.step(5)
     assert panel.selected == "sum_lb"
-    panel.move(-9)
+    panel.tree.step(-9)
     assert panel.selected == "sum_c1"

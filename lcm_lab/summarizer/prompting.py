@@ -180,6 +180,9 @@ def overrides(name: str, prompt_dir: Folder | None, home: Folder | None) -> list
     found = [Candidate(name, "home", home_folder(home) / f"{name}.tmpl")]
     if prompt_dir is not None:
         folder = Path(os.path.expanduser(prompt_dir))  # noqa: PTH111  (never raises)
+        if os.path.normpath(folder) == os.path.normpath(home_folder(home)):
+            # Named although it is looked at anyway, as the manual does: as little of a problem where it is not there.
+            return found
         if not os.path.isdir(folder):  # noqa: PTH112  (never raises)
             raise NotFound(
                 f"There is no folder {folder} to take prompts from; 'lcm-lab prompts --export {folder}' makes it."

@@ -333,3 +333,14 @@ def test_the_page_on_prompts_names_every_variable_and_function() -> None:
     assert all(f"`.{name}`" in page for name in prompting.KNOWN)
     assert f"`{' '.join(FUNCTIONS)}`" in page
     assert all(f"`{name}`" in page for name in NAMES)
+
+
+def test_the_home_folder_may_be_named_before_it_is_there(tmp_path: Path) -> None:
+    """The manual's own command line names it; an export comes later, or never."""
+    named = prompting.home_folder(tmp_path)
+    assert prompting.find("leaf", named, tmp_path).origin == "embedded"
+    named.mkdir(parents=True)
+    (named / "leaf.tmpl").write_text("Mine: {{.SourceText}}")
+    assert prompting.find("leaf", named, tmp_path).origin == "home"
+    with pytest.raises(NotFound):
+        prompting.find("leaf", tmp_path / "elsewhere", tmp_path)

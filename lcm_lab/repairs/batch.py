@@ -234,6 +234,14 @@ class Batch:
         return batch
 
 
+def obstacle(batch: Batch, material: Material, request: Request) -> str | None:
+    """Why nothing is sent for a summary; None where it is."""
+    problem = material.problem or too_long(request)
+    if problem is None and batch.options.strict and material.broken_sources:
+        problem = f"its sources {', '.join(material.broken_sources)} are still broken: repair them first"
+    return problem
+
+
 def too_long(request: Request) -> str | None:
     """Why a request is not sent at all; None where it is."""
     size = tokens.plugin_tokens(request.prompt)

@@ -9,18 +9,21 @@ it in a thread: nothing else here may run in one. Checked by ``tests/repairs/tes
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lcm_lab import tokens
 from lcm_lab.errors import LcmLabError, Refused
 from lcm_lab.repairs import apply as writer
 from lcm_lab.repairs import backups, stale
-from lcm_lab.repairs.batch import Batch, Proposal, too_long
-from lcm_lab.repairs.gather import Material
+from lcm_lab.repairs.batch import Batch, Proposal, obstacle
 from lcm_lab.repairs.journal import Applied
 from lcm_lab.repairs.results import BatchResult, Outcome
 from lcm_lab.repairs.steps import Step
 from lcm_lab.summarizer import prices
 from lcm_lab.summarizer.seam import Draft, Request
+
+if TYPE_CHECKING:
+    from lcm_lab.repairs.gather import Material
 
 BY_HAND = ", edited by hand"
 """What the provider of a draft says more, once a person has changed its text."""
@@ -87,7 +90,7 @@ class Review:
         except LcmLabError as error:
             self.problem = str(error)
         else:
-            self.problem = _obstacle(self.batch, self.material, self.request)
+            self.problem = obstacle(self.batch, self.material, self.request)
 
     def ready(self) -> Request:
         """The request to send for the present summary.
@@ -253,11 +256,3 @@ def chosen(batch: Batch, summary_ids: Iterable[str]) -> Batch:
     ]
     known = [one.usd for one in costs if one is not None]
     return replace(batch, steps=steps, cost_usd=sum(known) if len(known) == len(costs) else None)
-
-
-def _obstacle(batch: Batch, material: Material, request: Request) -> str | None:
-    """Why nothing is sent for a summary; as in a batch that runs by itself."""
-    problem = material.problem or too_long(request)
-    if problem is None and batch.options.strict and material.broken_sources:
-        problem = f"its sources {', '.join(material.broken_sources)} are still broken: repair them first"
-    return problem

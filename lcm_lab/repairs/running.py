@@ -16,7 +16,7 @@ from lcm_lab.analysis.health import markers
 from lcm_lab.errors import LcmLabError, ModelError, StalePlan, UsageError
 from lcm_lab.repairs import apply as writer
 from lcm_lab.repairs import backups, journal, stale
-from lcm_lab.repairs.batch import Batch, Progress, Proposal, too_long
+from lcm_lab.repairs.batch import Batch, Progress, Proposal, obstacle
 from lcm_lab.repairs.gather import Material
 from lcm_lab.repairs.results import BatchResult, Outcome
 from lcm_lab.repairs.steps import Step
@@ -151,9 +151,7 @@ class Run:
             reason = "it is not broken any more: another program has written it anew"
             self._end(step, Outcome(step.summary_id, step.conversation_id, "skipped", reason, material.old_tokens or 0))
             return None
-        problem = material.problem or too_long(request)
-        if problem is None and self._batch.options.strict and material.broken_sources:
-            problem = f"its sources {', '.join(material.broken_sources)} are still broken: repair them first"
+        problem = obstacle(self._batch, material, request)
         if problem is None:
             return _Asked(step, material, request)
         reason = f"cannot be written anew: {problem}"

@@ -74,13 +74,18 @@ def context(report: Report, session: str = "") -> Figure:
     return draw(series, words, Side("request"), Side("tokens in the prompt"))
 
 
+_LETTER: Final = 0.0085
+_LINE: Final = 0.045
+"""About how wide a letter and how high a line of a name is, in the shares of the axes of :func:`frontier`."""
+
+
 def frontier(report: Report) -> Figure:
     """Dollars saved against what was still in the context, for every policy and setting."""
     if not report.lines or not report.lines[0].known.n:
         return nothing(Words("Dollars against what is still known"), "no reference in these sessions")
     best = _best([*report.lines, *report.sweep])
     steps = (tuple(x for x, _ in best), tuple(y for _, y in best))
-    named: list[tuple[float, float]] = []
+    named: list[tuple[float, float, int]] = []
     marked = [one for one in report.lines if one.policy.name in DEFAULTS]
     defaults = _cloud("somebody's defaults", marked, COLOURS[0], symbol="star", size=14, named=named)
     series = [
@@ -133,7 +138,7 @@ def _cloud(
     *,
     symbol: str = "circle",
     size: int = 9,
-    named: list[tuple[float, float]] | None = None,
+    named: list[tuple[float, float, int]] | None = None,
 ) -> Series:
     """Points of one kind; a name stands beside each that is not too near to one that has its name already."""
     known = [one for one in lines if one.saved_usd is not None and one.known.context_share is not None]
@@ -145,10 +150,14 @@ def _cloud(
     )
     labels = []
     for one, (x, y) in zip(known, places, strict=True):
-        free = named is not None and all(abs(x - a) > 0.08 or abs(y - b) > 0.04 for a, b in named)
-        labels.append(_short(one.policy.name) if free else "")
+        label = _short(one.policy.name)
+        # A name is centred above its point: half of both widths apart, or a line's height.
+        free = named is not None and all(
+            abs(x - a) > _LETTER * (len(label) + letters) / 2 or abs(y - b) > _LINE for a, b, letters in named
+        )
+        labels.append(label if free else "")
         if free and named is not None:
-            named.append((x, y))
+            named.append((x, y, len(label)))
     xs, ys = tuple(x for x, _ in places), tuple(y for _, y in places)
     return Series(name, xs, ys, colour, "markers", symbol, size, hovers=hovers, labels=tuple(labels))
 

@@ -1,7 +1,8 @@
 """Counts over time: messages and summaries by quarter of an hour, and the ids coverage is measured against.
 
 SQLite adds up, so a store of hundreds of thousands of messages comes out as a few thousand rows. A quarter of an hour
-is fine enough for a calendar day in every zone, because the offsets of all zones in use are multiples of one.
+is fine enough for a calendar day in every zone, because since 1973 the offsets of all zones are multiples of one; an
+older time comes out whole.
 
 The invariant: a bucket holds a message on the day that :func:`lcm_lab.times.parse` would put it, and one that has no
 readable time in a bucket without one. Checked by ``tests/analysis/test_growth.py``.
@@ -18,7 +19,7 @@ from lcm_lab.store.rows import depth_number
 _TIME: Final = "t.created_at"
 _USUAL: Final = (
     f"substr({_TIME}, 1, 19) GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9]' "
-    f"AND substr({_TIME}, 12, 2) < '24' AND (substr({_TIME}, 20) IN ('', 'Z') "
+    f"AND {_TIME} >= '1973' AND substr({_TIME}, 12, 2) < '24' AND (substr({_TIME}, 20) IN ('', 'Z') "
     f"OR (substr({_TIME}, 20, 2) GLOB '.[0-9]' AND ltrim(substr({_TIME}, 21), '0123456789') IN ('', 'Z')))"
 )
 # The forms the plugin writes, all UTC, are cut to the hour and the quarter in it; any other text comes out whole.

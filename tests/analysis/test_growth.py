@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lcm_lab import times
@@ -125,6 +125,7 @@ MOMENTS = st.one_of(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None)
+@example(moments=["0001-01-01 23:07:00", "1893-03-31 23:07:00", "1973-01-01 23:52:00"])
 @given(moments=st.lists(MOMENTS, max_size=30))
 def test_sqlite_and_python_agree_on_every_time(make_store: Callable[..., Path], moments: list[object]) -> None:
     moments = [one.encode("utf-8", "replace").decode() if isinstance(one, str) else one for one in moments]

@@ -5,13 +5,9 @@ Its checkpoints wait two seconds at most, a fifteenth of what the plugin would.
 ``LCM_LAB_WRITER_SECONDS`` makes the test longer than its few seconds.
 """
 
-import json
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +15,7 @@ import pytest
 
 import lcm_lab
 from lcm_lab.data import demo_store
+from tests.beside import process
 
 SECONDS = float(os.environ.get("LCM_LAB_WRITER_SECONDS", "4"))
 
@@ -55,21 +52,6 @@ print(json.dumps({"turns": turns, "errors": errors, "slowest": slowest, "checkpo
 """
 
 
-@contextmanager
-def writing(store: Path, told: dict[str, Any]) -> Iterator[None]:
-    """Another process that appends a turn every few milliseconds; what it saw goes into ``told``."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    try:
-        yield
-    finally:
-        out, _ = process.communicate("", timeout=60)
-        told.update(json.loads(out))
-
-
 def looks(lab: lcm_lab.Lab, folder: Path) -> list[Callable[[], object]]:
     """Every way to look at a store."""
     return [
@@ -92,7 +74,7 @@ def test_a_writer_notices_nothing(demo: Path, tmp_path: Path) -> None:
     lab = lcm_lab.open(demo)
     told: dict[str, Any] = {}
     done = 0
-    with writing(demo, told):
+    with process(WRITER, demo, told):
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             for look in looks(lab, tmp_path):

@@ -13,14 +13,12 @@
 """
 
 import argparse
-import json
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +30,7 @@ from report import Row, median, show, write
 from lcm_lab.data.big_store import generate
 from lcm_lab.repairs.edits import InsertRows
 from lcm_lab.repairs.plan import Plan
+from tests.beside import process
 from tests.stand_in import Received, Reply, StandIn, ok
 
 TITLE = "Repairs: plan, jobs, beside a writer"
@@ -133,21 +132,6 @@ def copied(plan: Plan) -> int:
     return sum(len(edit.rows) for edit in plan.edits if isinstance(edit, InsertRows) and edit.table == "messages")
 
 
-@contextmanager
-def writing(store: Path, told: dict[str, Any]) -> Iterator[None]:
-    """Another process that appends a turn every 100 ms; what it saw goes into ``told``."""
-    command = [sys.executable, "-c", WRITER, str(store)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdin
-        assert other.stdout
-        assert other.stdout.readline() == "ready\n"
-        try:
-            yield
-        finally:
-            other.stdin.close()
-            told.update(json.loads(other.stdout.read() or "{}"))
-
-
 def beside_a_writer(folder: Path, broken: int, delay: float) -> list[Row]:
     """Everything that writes, while an agent goes on working."""
     import lcm_lab
@@ -162,7 +146,7 @@ def beside_a_writer(folder: Path, broken: int, delay: float) -> list[Row]:
     lab = lcm_lab.open(store, tz="UTC")
     told: dict[str, Any] = {}
     held: dict[str, float] = {}
-    with writing(store, told):
+    with process(WRITER, store, told):
         result = lab.repair(1).apply(Scripted(slow))
         assert result.complete, [one.reason for one in result.items if one.status != "applied"][:3]
         held[f"repair of {broken}"] = max(one.locked_seconds for one in result.items)

@@ -3,14 +3,10 @@
 The long context is the largest one we design for; a dissolve in front of it gives every item behind another number. ``LCM_LAB_WAIT_MS`` (50) is what a writer may wait at most.
 """
 
-import json
 import os
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +14,7 @@ import pytest
 
 from lcm_lab.repairs import undo
 from lcm_lab.store.connect import StoreFile
+from tests.beside import process
 from tests.repairs.making import dissolved, rows, set_text
 from tests.repairs.random_stores import dump
 from tests.repairs.test_apply import COUNTS, INDEXES
@@ -53,21 +50,6 @@ print(json.dumps({"turns": len(waits), "waits": waits, "kept": found[-len(ids):]
 """
 
 
-@contextmanager
-def agent(path: Path, told: dict[str, Any]) -> Iterator[None]:
-    """The agent beside us; what it saw goes into ``told``."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", AGENT, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    try:
-        yield
-    finally:
-        out, _ = process.communicate("", timeout=60)
-        told.update(json.loads(out))
-
-
 def long_context(items: int) -> str:
     """So many messages behind the summary in front."""
     return f"""
@@ -84,7 +66,7 @@ def test_neither_notices_the_other(items: int, make_store: Maker, capsys: pytest
     before = dump(path)
     told: dict[str, Any] = {}
     held: dict[str, list[float]] = {"set text": [], "dissolve": [], "undo": []}
-    with agent(path, told):
+    with process(AGENT, path, told):
         for i in range(ROUNDS):
             for name, plan in (
                 ("set text", set_text(path, "sum_la", f"Text {i}. " + "Some words. " * 100)),

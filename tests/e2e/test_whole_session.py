@@ -181,7 +181,9 @@ def test_without_session_start_the_block_comes_once_by_another_way(make: Callabl
     client.settings.write_text(json.dumps(settings))
     session = client.ask("A first question")["session_id"]
     api.push(*({"tools": BASH, "usage": tokens} for tokens in (30_000, 60_000, 68_000)))
-    api.push({"tools": BASH}, {"tools": BASH}, {"text": "DONE"})
+    # The client writes the boundary a tenth of a second late; no real reply comes as fast as the stand-in's.
+    slow = [("Bash", {"command": "sleep 0.4", "description": "a step that takes its time"})]
+    api.push({"tools": slow}, {"tools": slow}, {"text": "DONE"})
     client.ask("The long task", resume=session)
     assert [k for _, k, _ in parts(api.requests[-1])] == ["1"]
     client.ask("Next", resume=session)

@@ -12,12 +12,12 @@ import json
 
 try:
     from . import memory_db, redact, token_estimator
-    from .turns import ToolCall, content_text, exit_code
+    from .turns import REJECTED, ToolCall, content_text, exit_code
 except ImportError:  # run as a script: the folder of the script is on the path
     import memory_db  # type: ignore[import-not-found,no-redef]
     import redact  # type: ignore[import-not-found,no-redef]
     import token_estimator  # type: ignore[import-not-found,no-redef]
-    from turns import ToolCall, content_text, exit_code  # type: ignore[import-not-found,no-redef]
+    from turns import REJECTED, ToolCall, content_text, exit_code  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 FAILED = ("Exit code ", "<tool_use_error>", "Error: ", "Error executing tool")
-REJECTED = ("The user doesn't want to ", "Claude requested permissions", "Permission to use ", "[Request interrupted")
 _lookup_call: re.Pattern[str] | None = None
 
 

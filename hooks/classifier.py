@@ -13,10 +13,11 @@ from __future__ import annotations
 import re
 
 try:
-    from . import commands, phrases, sentences, wording
+    from . import commands, phrases, replies, sentences, wording
 except ImportError:  # run as a script: the folder of the script is on the path
     import commands  # type: ignore[import-not-found,no-redef]
     import phrases  # type: ignore[import-not-found,no-redef]
+    import replies  # type: ignore[import-not-found,no-redef]
     import sentences  # type: ignore[import-not-found,no-redef]
     import wording  # type: ignore[import-not-found,no-redef]
 
@@ -196,7 +197,9 @@ def cut(said: str) -> str:
 
 
 def _of_tools(turn: Any, told: bool) -> Iterator[Judgment]:  # noqa: FBT001  (an internal flag)
-    """What the tools show by themselves: checks that still fail, files that changed when nobody said so."""
+    """What the tools show by themselves: what was decided, what still fails, what changed when nobody said so."""
+    for content in replies.decisions(turn.tools):
+        yield Judgment("DECISION", content, 0.9, role="user")
     for command, error in commands.still_failing(turn.tools):
         shown = command if len(command) <= 70 else command[:69] + "…"
         content = cut(f"`{shown}` fails: {error}")

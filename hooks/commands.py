@@ -10,6 +10,11 @@ from __future__ import annotations
 
 import re
 
+try:
+    from .turns import REJECTED
+except ImportError:  # run as a script: the folder of the script is on the path
+    from turns import REJECTED  # type: ignore[import-not-found,no-redef]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +41,7 @@ FAULT_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-REJECTED = ("The user doesn't want to proceed", "[Request interrupted", "Permission to use", "<tool_use_error>")
+NOT_RUN = (*REJECTED, "<tool_use_error>")
 FILES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
@@ -83,7 +88,7 @@ def _runs(tools: Iterable[Any]) -> Iterator[_Run]:
         command = call.input.get("command")
         if call.name != "Bash" or call.output is None or call.sidechain or not isinstance(command, str):
             continue
-        if call.output.lstrip().startswith(REJECTED) or call.input.get("run_in_background"):
+        if call.output.lstrip().startswith(NOT_RUN) or call.input.get("run_in_background"):
             continue
         found, alone = checks(command)
         if found:

@@ -17,7 +17,7 @@ PHRASES = {
     "polite": r"""
         ^(?:(?:ok(?:ay)?|hmm+|hm|oh|ah|so|and|but|now|well|great|cool|thanks?|please|alright|hi|hey)\b[\s,.!…—–-]*|
         \.\.\.\s*|(?:can|could|would|will) you (?:please |also |now )?|let's (?:now )?|i(?:'d| would) like (?:you )?to |
-        i want (?:you )?to )+
+        i want (?:you )?to |implement the following plan\W+)+
     """,
     # what an answer opens with before it says something
     "filler": r"""

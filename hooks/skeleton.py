@@ -21,6 +21,7 @@ except ImportError:  # run as a script: the folder of the script is on the path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 ARROW = " → "
@@ -65,16 +66,26 @@ def quarters(text: str) -> int:
 def intent(user_text: str, room: int) -> str:
     """What the user wants, without courtesy, cut at a word."""
     said = ""
-    for row in user_text[:READ].splitlines():
-        said = bare(_re("polite").sub("", row.strip()))
-        if len(said) > 1 and not row.lstrip().startswith(("```", "|", "<")):
+    for row in _prose(user_text[:READ]):
+        said = f"{said} {bare(row)}" if said else bare(_re("polite").sub("", row.strip()))
+        said = said if len(said) > 1 else ""
+        if said and not said.endswith((":", "：")):  # "fix these:" is told by what follows
             break
-    else:
-        said = " ".join(user_text[:READ].split()) or "(continued)"
+    said = said or " ".join(user_text[:READ].split()) or "(continued)"
     stop = sentences.END.search(said)
     if stop and stop.end() >= (4 if sentences.WIDE.search(said) else sentences.SHORTEST):
         said = said[: stop.end()]
     return _fit(said.rstrip(" .:,。"), room)
+
+
+def _prose(text: str) -> Iterator[str]:
+    """The rows of a request that are neither code nor a table nor markup."""
+    fenced = False
+    for row in text.splitlines():
+        begins = row.lstrip()
+        fenced ^= begins.startswith("```")
+        if begins and not fenced and not begins.startswith(("```", "|", "<")):
+            yield row
 
 
 def _fit(said: str, room: int) -> str:

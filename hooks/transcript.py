@@ -19,10 +19,10 @@ import re
 
 try:
     from .token_estimator import estimate
-    from .turns import Boundary, ToolCall, Turn, content_text, exit_code, int_or_none
+    from .turns import Boundary, ToolCall, Turn, content_text, exit_code, int_or_none, said_instead
 except ImportError:  # run as a script: the folder of the script is on the path
     from token_estimator import estimate  # type: ignore[import-not-found,no-redef]
-    from turns import Boundary, ToolCall, Turn, content_text, exit_code, int_or_none  # type: ignore[import-not-found,no-redef]
+    from turns import Boundary, ToolCall, Turn, content_text, exit_code, int_or_none, said_instead  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -261,7 +261,11 @@ class Reader:
         if call is None:
             call = self._calls[call_id] = ToolCall(call_id, "", {})
             self.late.append(call)
+        first = call.output is None
         call.finish(content_text(block.get("content")), is_error=bool(block.get("is_error")))
+        said = said_instead(call.output or "") if first and not call.sidechain else ""
+        if said and self._turn is not None and said not in self._turn.followups:  # parallel calls are rejected as one
+            self._turn.followups.append(said)
         self._since += 0 if call.sidechain else estimate(call.output or "")
 
     def _system(self, record: dict[str, Any], start: int) -> None:

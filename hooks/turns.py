@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
+# How the result of a call begins that somebody or some rule did not allow (client 2.0 to 2.1.332).
+REJECTED = (
+    *("The user doesn't want to ", "Permission for this tool use was denied", "Permission to use "),
+    *("Claude requested permissions", "[Request interrupted"),
+)
+INSTEAD = "he user said:\n"
 
 
 class ToolCall:
@@ -99,6 +105,11 @@ def exit_code(output: str) -> int | None:
     """The exit code where the first line of a failed call names one."""
     found = EXIT_CODE.match(output)
     return int(found.group(1)) if found else None
+
+
+def said_instead(output: str) -> str:
+    """What the user said instead of allowing a call; "" where it ran or nothing was said."""
+    return output.partition(INSTEAD)[2].strip() if output.startswith(REJECTED) else ""
 
 
 def content_text(content: Any) -> str:

@@ -32,6 +32,16 @@ def turn(asked: str, *answers: str, state: str = "complete") -> Turn:
 
 LINES = [
     (
+        "Implement the following plan:\n\n# Split the parser in two\n\n## Goal\nLess code.",
+        ["Done. The parser is split in two."],
+        "Split the parser in two → The parser is split in two",
+    ),
+    (
+        "please fix these:\n\n```\nlog\n```\n- the wrong total\n- the missing zone",
+        ["Fixed the total and the zone."],
+        "fix these: the wrong total → Fixed the total and the zone",
+    ),
+    (
         "can you please restart the server manager?",
         ["Let me stop it first.", "Restarted. The server manager is running again on port 8080."],
         "restart the server manager? → The server manager is running again on port 8080",

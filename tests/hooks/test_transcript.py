@@ -125,6 +125,27 @@ def test_interrupts_and_what_is_typed_meanwhile(tmp_path: Path) -> None:
     assert turns[0].tools[1].output is None
 
 
+NO = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit)."
+
+
+def test_the_reason_of_a_rejection_is_what_the_user_said(tmp_path: Path) -> None:
+    """Two parallel calls are rejected with one reason; a bare rejection and a tool that prints the words say nothing."""
+    why = f"{NO} To tell you how to proceed, the user said:\nuse a switch\nand keep it short"
+    denied = "Permission for this tool use was denied. The tool use was rejected. The user said:\nnot on main"
+    turns, _ = read(
+        tmp_path,
+        user("One"),
+        says(call("Edit", "c1"), call("Edit", "c2"), stop="tool_use"),
+        user([result("c1", why), result("c2", why)]),
+        says(*(call("Bash", f"c{n}") for n in (3, 4, 5)), stop="tool_use", message="m2"),
+        user([result("c3", f"{NO} STOP what you are doing and wait for the user.")]),
+        user([result("c4", "in the log: the user said:\nnothing"), result("c5", denied)]),
+        says("ok", message="m3"),
+    )
+    assert [turn.user_text for turn in turns] == ["One"]
+    assert turns[0].followups == ["use a switch\nand keep it short", "not on main"]
+
+
 def test_parallel_calls_in_any_order_and_late_results(tmp_path: Path) -> None:
     """Results find their call by its id; one whose call lies before the offset is handed out apart."""
     lines = [

@@ -196,8 +196,8 @@ def held(line: str, outcome: Outcome, stopped: tuple[str, ...]) -> str:
 
 
 def _bare(text: str) -> str:
-    return " ".join(re.sub(r"[*`_\[\]]", "", text).lower().split())
+    return " ".join(re.sub(r"[*`_\[\]]", "", text).lower().split()).rstrip(" .:!,")
 
 
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"[\w#%.-]{2,}", _bare(text)))
+    return {word.rstrip(".-") for word in re.findall(r"[\w#%.-]{2,}", _bare(text))} - {""}

@@ -66,7 +66,7 @@ _compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
 class Judgment:
     """One thing worth keeping, with how sure the rules are (0 to 1) and, for a failing command, the command."""
 
-    __slots__ = ("category", "command", "confidence", "content", "resolved", "role")
+    __slots__ = ("category", "command", "confidence", "content", "resolved", "role", "source")
 
     def __init__(
         self, category: str, content: str, confidence: float, *, role: str = "assistant", command: str | None = None
@@ -76,6 +76,7 @@ class Judgment:
         self.confidence = confidence
         self.resolved = False
         self.role = role  # user | assistant | tool
+        self.source = "tool" if role == "tool" else "rule"  # rule | tool | model
         self.command = command
 
 
@@ -199,7 +200,7 @@ def cut(said: str) -> str:
 def _of_tools(turn: Any, told: bool) -> Iterator[Judgment]:  # noqa: FBT001  (an internal flag)
     """What the tools show by themselves: what was decided, what still fails, what changed when nobody said so."""
     for content in replies.decisions(turn.tools):
-        yield Judgment("DECISION", content, 0.9, role="user")
+        yield Judgment("DECISION", content, 0.9, role="tool")
     for command, error in commands.still_failing(turn.tools):
         shown = command if len(command) <= 70 else command[:69] + "…"
         content = cut(f"`{shown}` fails: {error}")

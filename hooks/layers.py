@@ -75,42 +75,62 @@ def _judgments(
     for made in found:
         content = mask(" ".join(made.content.split()))[:LONGEST]
         key = content_key(made.category, content)
-        if key in kept:
-            continue
-        kept.add(key)
-        old = con.execute(
-            "SELECT id, turn_number, resolved, resolved_turn, resolved_by FROM judgments "
-            "WHERE session_id=? AND content_hash=?",
-            (session, key),
-        ).fetchone()
-        if old is None:
-            con.execute(
-                "INSERT INTO judgments(session_id, turn_number, category, content, resolved, resolved_turn, "
-                "resolved_by, resolved_at, confidence, command, content_hash) "
-                "VALUES (?,?,?,?,?,?,?, CASE WHEN ? THEN datetime('now') END, ?,?,?)",
-                (
-                    *(session, turn.number, made.category, content, int(made.resolved)),
-                    *((turn.number, "text") if made.resolved else (None, None)),
-                    *(int(made.resolved), made.confidence, getattr(made, "command", None), key),
-                ),
-            )
-            _count(con, session, made.category, "stored")
-        elif old[1] == turn.number:
-            if made.resolved and not old[2]:
-                _mark(con, session, old[0], turn.number, "text")
-        elif made.category == "ISSUE" and old[2] and not made.resolved and (old[3] or 0) < turn.number:
-            con.execute(
-                "UPDATE judgments SET resolved=0, resolved_at=NULL, resolved_turn=NULL, resolved_by=NULL WHERE id=?",
-                (old[0],),
-            )
-            _count(con, session, "ISSUE", "repeated")
+        if key not in kept:
+            kept.add(key)
+            _put(con, session, turn.number, made, content, key)
     for row, key in con.execute(
         "SELECT id, content_hash FROM judgments WHERE session_id=? AND turn_number=? AND "
-        "coalesce(resolved_by, '') <> 'user'",
+        "coalesce(resolved_by, '') <> 'user' AND source <> 'model'",
         (session, turn.number),
     ).fetchall():
         if key not in kept:
             con.execute("DELETE FROM judgments WHERE id=?", (row,))
+
+
+def _put(con: sqlite3.Connection, session: str, turn: int, made: Judgment, content: str, key: str) -> None:
+    """A judgment that is new, or said again: it stays as it is, but for what its being said again tells."""
+    old = con.execute(
+        "SELECT id, turn_number, resolved, resolved_turn, resolved_by FROM judgments "
+        "WHERE session_id=? AND content_hash=?",
+        (session, key),
+    ).fetchone()
+    if old is None:
+        con.execute(
+            "INSERT INTO judgments(session_id, turn_number, category, content, resolved, resolved_turn, "
+            "resolved_by, resolved_at, confidence, command, content_hash, source) "
+            "VALUES (?,?,?,?,?,?,?, CASE WHEN ? THEN datetime('now') END, ?,?,?,?)",
+            (
+                *(session, turn, made.category, content, int(made.resolved)),
+                *((turn, "text") if made.resolved else (None, None)),
+                *(int(made.resolved), made.confidence, made.command, key, made.source),
+            ),
+        )
+        _count(con, session, made.category, "stored")
+    elif old[1] == turn:
+        if made.resolved and not old[2]:
+            _mark(con, session, old[0], turn, "text")
+    elif made.category == "ISSUE" and old[2] and not made.resolved and (old[3] or 0) < turn:
+        con.execute(
+            "UPDATE judgments SET resolved=0, resolved_at=NULL, resolved_turn=NULL, resolved_by=NULL WHERE id=?",
+            (old[0],),
+        )
+        _count(con, session, "ISSUE", "repeated")
+
+
+def put_by_model(con: sqlite3.Connection, session: str, turn: int, made: Judgment) -> None:
+    """A judgment of a model: it stands whatever the rules say of the turn later."""
+    content = made.content[:LONGEST]
+    key = content_key(made.category, content)
+    _put(con, session, turn, made, content, key)
+    con.execute(
+        "UPDATE judgments SET source='model', confidence=? WHERE session_id=? AND content_hash=?",
+        (made.confidence, session, key),
+    )
+
+
+def settle(con: sqlite3.Connection, session: str, issue: int, turn: int) -> None:
+    """An issue that a model found settled in that turn."""
+    _mark(con, session, issue, turn, "text")
 
 
 def _resolve(con: sqlite3.Connection, session: str, turn: Turn) -> None:

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-VERSION = 1
+VERSION = 2
 FILE = "throughline.db"
 PATIENCE = 4.0  # seconds to wait for another writer
 INDEXED = 1 << 16  # bytes of a text that stay readable and searchable in place; longer ones are kept compressed as well
@@ -175,7 +175,27 @@ CREATE TRIGGER details_fts_update AFTER UPDATE OF input_text, output_text ON det
   VALUES ('delete', old.id, old.input_text, old.output_text);
   INSERT INTO details_fts(rowid, input_text, output_text) VALUES (new.id, new.input_text, new.output_text); END;
 """
-MIGRATIONS = {1: (SCHEMA, SEARCH_SCHEMA)}  # version reached -> statements
+MODEL_SCHEMA = """
+ALTER TABLE judgments ADD COLUMN source TEXT NOT NULL DEFAULT 'rule';  -- rule | tool | model: who found it
+ALTER TABLE turns ADD COLUMN model_items INTEGER;                      -- `items` when a model last judged the turn
+CREATE TABLE model_requests (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  session_id TEXT NOT NULL REFERENCES sessions(session_id),
+  at TEXT NOT NULL DEFAULT (datetime('now')),
+  model TEXT NOT NULL,
+  first_turn INTEGER NOT NULL,
+  last_turn INTEGER NOT NULL,
+  sentences INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cost_usd REAL,                                    -- as the client reports it; NULL where it does not
+  seconds REAL NOT NULL,
+  outcome TEXT NOT NULL                             -- judged, or what went wrong
+);
+CREATE INDEX idx_model_requests_session ON model_requests(session_id);
+UPDATE judgments SET source = 'tool' WHERE command IS NOT NULL;
+"""
+MIGRATIONS = {1: (SCHEMA, SEARCH_SCHEMA), 2: (MODEL_SCHEMA,)}  # version reached -> statements
 
 
 class NewerSchema(RuntimeError):

@@ -1,10 +1,12 @@
-"""Asks a model about the sentences that the rules are not sure of, only where the user switched that on.
+"""Lets a model judge what was said, before a compaction and only where the user switched that on.
 
-Idea: the rules decide alone by default; with `"model_help": true` in config.json the few doubtful sentences of a turn
-go out in one request, and the tokens spent are counted against a budget that the user sees.
-Invariant: nothing is sent when the switch is off, when the budget is used up, or inside a call of our own; whatever
-goes wrong, the judgments come back as the rules made them.
-Checked in tests/hooks/test_classifier.py.
+Idea: the rules know wordings; a model that reads the sentences in their order knows what they mean. That costs tokens
+and seconds, so it is off until `"model_help": true` stands in config.json, and it is asked once per compaction, when
+the block is about to be built: about the turns that it has not seen, the newest first while the budget lasts. What it
+says replaces the judgments of the rules on these turns and their L1 lines; what the tools showed stays.
+Invariant: nothing is sent when the switch is off, inside a call of our own, or above the session's budget; every
+request is booked in `model_requests`; whatever goes wrong, L1 and L2 stay as the rules made them.
+Checked in tests/hooks/test_model_help.py and, with the real client, in tests/e2e.
 """
 
 from __future__ import annotations
@@ -12,92 +14,159 @@ from __future__ import annotations
 import os
 
 try:
-    from . import classifier
+    from . import classifier, client_call, hook_io, layers, memory_db, model_prompt, skeleton, token_estimator
 except ImportError:  # run as a script: the folder of the script is on the path
     import classifier  # type: ignore[import-not-found,no-redef]
+    import client_call  # type: ignore[import-not-found,no-redef]
+    import hook_io  # type: ignore[import-not-found,no-redef]
+    import layers  # type: ignore[import-not-found,no-redef]
+    import memory_db  # type: ignore[import-not-found,no-redef]
+    import model_prompt  # type: ignore[import-not-found,no-redef]
+    import skeleton  # type: ignore[import-not-found,no-redef]
+    import token_estimator  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    import sqlite3
+    from collections.abc import Callable
     from typing import Any
 
-GUARD = "THROUGHLINE_OFF"  # set around our own call: every hook returns at once where it sees it
-MOST = 12  # sentences in one request
-ANSWER_TOKENS = 4 * MOST
-SECONDS = 20
-ASK = (
-    "Each line below is a sentence from a coding session. Answer with one word a line, in order: "
-    "DECISION (how something will be done), CONSTRAINT (what must or must not be done), CONTEXT (a fact about the "
-    "project), IMPL (work that is done), ISSUE (something wrong or open) or NONE.\n\n"
-)
+    from .client_call import Reply
+    from .model_prompt import Chunk, Verdicts
+
+MODEL = "sonnet"
+BUDGET = 100_000  # tokens of a session, in and out
+PATIENCE = 40.0  # seconds for all requests of one compaction; the hook itself has 60
+SIDE_BY_SIDE = 4  # requests of one compaction
+MOST_ISSUES = 30  # open issues of before that are asked about again
+CONFIDENCE = 0.9
+REJECTED = 0.2  # what the rules took for something and the model did not: kept for search, never given back
 
 
-class Budget:
-    """Tokens that may be spent in a session and tokens that were."""
+class Settings:
+    """What config.json says: whether, which model, how many tokens a session."""
 
-    __slots__ = ("limit", "spent")
+    __slots__ = ("budget", "model", "on")
 
-    def __init__(self, limit: int, spent: int = 0) -> None:
-        self.limit = limit
-        self.spent = spent
-
-    def take(self, tokens: int) -> bool:
-        """Book the tokens; False, and nothing booked, where they are more than what is left."""
-        if self.spent + tokens > self.limit:
-            return False
-        self.spent += tokens
-        return True
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.on = config.get("model_help") is True
+        model, budget = config.get("model_help_model"), config.get("model_help_tokens")
+        self.model = model.strip() if isinstance(model, str) and model.strip() else MODEL
+        self.budget = budget if isinstance(budget, int) and not isinstance(budget, bool) and budget >= 0 else BUDGET
 
 
-def doubtful(judgments: list[classifier.Judgment]) -> list[classifier.Judgment]:
-    """The judgments that the rules only guess."""
-    return [j for j in judgments if classifier.KEPT <= j.confidence < classifier.SURE][:MOST]
+def spent(con: sqlite3.Connection, session: str) -> int:
+    """The tokens that a session's requests have cost so far, in and out."""
+    row = con.execute(
+        "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM model_requests WHERE session_id=?", (session,)
+    ).fetchone()
+    return int(row[0])
 
 
-def refine(
-    judgments: list[classifier.Judgment],
-    config: Mapping[str, Any],
-    budget: Budget,
-    ask: Callable[[str], str] | None = None,
-) -> list[classifier.Judgment]:
-    """The judgments with the doubtful ones decided by the model; as they were where that is off or fails."""
-    unsure = doubtful(judgments)
-    if config.get("model_help") is not True or os.environ.get(GUARD) or not unsure:
-        return judgments
-    request = ASK + "\n".join(" ".join(j.content.split()) for j in unsure)
-    if not budget.take((len(request) + 3) // 4 + ANSWER_TOKENS):
-        return judgments
-    try:
-        answers = (ask or ask_client)(request).split()
-    except Exception:  # noqa: BLE001  a hook never fails on what is optional
-        return judgments
-    if len(answers) != len(unsure):
-        return judgments
-    dropped = set()
-    for judgment, answer in zip(unsure, answers, strict=True):
-        word = answer.strip(".,:*").upper()
-        if word in classifier.PER_TURN:
-            judgment.category, judgment.confidence = word, 0.8
-        elif word == "NONE":
-            dropped.add(id(judgment))
-    return [j for j in judgments if id(j) not in dropped]
+def judge(
+    con: sqlite3.Connection, session: str, ask: Callable[[str, str, float], Reply] | None = None
+) -> tuple[int, int]:
+    """Ask about the turns that no model has judged yet; (requests sent, requests that brought something)."""
+    settings = Settings(hook_io.config())
+    if not settings.on or any(os.environ.get(name) for name in hook_io.OFF_SWITCHES):
+        return 0, 0
+    left = settings.budget - spent(con, session)
+    issues = _open_issues(con, session)
+    chosen: list[tuple[str, Chunk]] = []
+    for chunk in model_prompt.chunks(_unseen(con, session))[:SIDE_BY_SIDE]:
+        request = model_prompt.request(chunk, issues)
+        left -= token_estimator.estimate(request, 1.0) + model_prompt.answer_tokens(chunk)
+        if left < 0:
+            break
+        chosen.append((request, chunk))
+    replies = client_call.side_by_side([r for r, _ in chosen], settings.model, PATIENCE, ask or client_call.ask)
+    useful = 0
+    for (_, chunk), reply in zip(chosen, replies, strict=True):
+        verdicts = model_prompt.read(reply.text, chunk, issues) if reply.text else None
+        useful += verdicts is not None
+        _store(con, session, chunk, reply, verdicts, settings.model)
+        if verdicts is None:
+            hook_io.log(
+                f"model help brought nothing for turns up to {chunk.turns[-1]}: {reply.fault or 'not understood'}"
+            )
+    return len(chosen), useful
 
 
-def ask_client(request: str) -> str:
-    """The answer of the user's own client in print mode, with its hooks told to stay out."""
-    import shutil
-    import subprocess
-
-    client = shutil.which("claude")
-    if client is None:
-        raise FileNotFoundError("claude is not on the path")
-    done = subprocess.run(  # noqa: S603  (the user's own client, the request on stdin)
-        [client, "-p", "--model", "haiku", "--max-turns", "1"],
-        input=request,
-        env={**os.environ, GUARD: "1"},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=True,
+def _unseen(con: sqlite3.Connection, session: str) -> list[model_prompt.Said]:
+    """What was said in the turns that no model has judged in their present length, oldest first."""
+    rows = con.execute(
+        "SELECT d.turn_number, d.kind, d.input_text, d.input_packed, t.items FROM details d JOIN turns t "
+        "USING (session_id, turn_number) WHERE d.session_id=? AND d.kind IN ('user', 'assistant') "
+        "AND coalesce(t.model_items, -1) < t.items ORDER BY d.turn_number, d.kind = 'assistant', d.id",
+        (session,),
     )
-    return done.stdout
+    return [
+        model_prompt.Said(turn, kind, memory_db.unpack(text, packed), items) for turn, kind, text, packed, items in rows
+    ]
+
+
+def _open_issues(con: sqlite3.Connection, session: str) -> dict[int, str]:
+    rows = con.execute(
+        "SELECT j.id, j.content FROM judgments j JOIN turns t USING (session_id, turn_number) WHERE j.session_id=? "
+        "AND j.category='ISSUE' AND j.resolved=0 AND j.confidence >= ? AND t.model_items >= t.items "
+        "ORDER BY j.id DESC LIMIT ?",
+        (session, classifier.SURE, MOST_ISSUES),
+    )
+    return {int(issue): str(content) for issue, content in rows}
+
+
+def _store(
+    con: sqlite3.Connection, session: str, chunk: Chunk, reply: Reply, verdicts: Verdicts | None, model: str
+) -> None:
+    con.execute("BEGIN IMMEDIATE")
+    try:
+        con.execute(
+            "INSERT INTO model_requests(session_id, model, first_turn, last_turn, sentences, input_tokens, "
+            "output_tokens, cost_usd, seconds, outcome) VALUES (?,?,?,?,?,?,?,?,?,?)",
+            (
+                *(session, model, chunk.turns[0], chunk.turns[-1], len(chunk.sentences)),
+                *(reply.input_tokens, reply.output_tokens, reply.cost, round(reply.seconds, 2)),
+                "judged" if verdicts is not None else reply.fault or "not understood",
+            ),
+        )
+        if verdicts is not None:
+            _apply(con, session, chunk, verdicts)
+        con.execute("COMMIT")
+    except BaseException:
+        con.execute("ROLLBACK")
+        raise
+
+
+def _apply(con: sqlite3.Connection, session: str, chunk: Chunk, verdicts: Verdicts) -> None:
+    for turn in chunk.turns:
+        con.execute(
+            "UPDATE judgments SET confidence=? WHERE session_id=? AND turn_number=? AND source='rule'",
+            (REJECTED, session, turn),
+        )
+        con.execute(
+            "UPDATE turns SET model_items=? WHERE session_id=? AND turn_number=?", (chunk.items[turn], session, turn)
+        )
+    for number, (category, settled) in sorted(verdicts.labels.items()):
+        sentence = chunk.sentences[number]
+        made = classifier.Judgment(category, classifier.cut(sentence.text), CONFIDENCE, role=sentence.role)
+        made.resolved, made.source = settled, "model"
+        layers.put_by_model(con, session, sentence.turn, made)
+    for issue in verdicts.fixed:
+        layers.settle(con, session, issue, chunk.turns[-1])
+    for turn, outcome in verdicts.outcomes.items():
+        con.execute(
+            "UPDATE skeletons SET summary=?1 WHERE session_id=?2 AND turn_number=?3 AND 'complete' = "
+            "(SELECT state FROM turns t WHERE t.session_id=?2 AND t.turn_number=?3)",
+            (skeleton.together(chunk.asked[turn], outcome), session, turn),
+        )
+
+
+def used(con: sqlite3.Connection) -> dict[str, Any] | None:
+    """All requests of this memory in numbers, None where there were none."""
+    row = con.execute(
+        "SELECT count(*), sum(outcome = 'judged'), sum(input_tokens + output_tokens), sum(cost_usd), max(at) "
+        "FROM model_requests"
+    ).fetchone()
+    if not row[0]:
+        return None
+    return {"requests": row[0], "judged": row[1], "tokens": row[2], "cost_usd": row[3], "last": row[4]}

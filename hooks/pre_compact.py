@@ -39,6 +39,8 @@ def work(event: dict[str, Any]) -> str | None:
     memory_db.count_run(con, "PreCompact")
     hook_io.attempt(lambda: spool.drain(con, calls.take))
     hook_io.attempt(lambda: ingest.catch_up(con, session, path))
+    if hook_io.config().get("model_help") is True:
+        hook_io.attempt(lambda: _ask_model(con, session))
     con.execute("BEGIN IMMEDIATE")
     try:
         block_id, made = delivery.prepare(con, session, trigger)
@@ -52,6 +54,14 @@ def work(event: dict[str, Any]) -> str | None:
         con.execute("ROLLBACK")
         raise
     return _note(con, session) if made.parts else None
+
+
+def _ask_model(con: sqlite3.Connection, session: str) -> None:
+    try:  # only where the user switched it on
+        from . import model_help
+    except ImportError:
+        import model_help  # type: ignore[import-not-found,no-redef]
+    model_help.judge(con, session)
 
 
 def _note(con: sqlite3.Connection, session: str) -> str:

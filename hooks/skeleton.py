@@ -50,12 +50,15 @@ _compiled: dict[str, re.Pattern[str]] = {}
 
 def line(turn: Any) -> str:
     """The turn in one line; longer than the budget only where the outcome alone needs it."""
-    result = outcome(turn)
-    wide = _language(turn.user_text[:500]) != "en"
+    return together(turn.user_text, outcome(turn))
+
+
+def together(user_text: str, result: str) -> str:
+    """What was asked → what came of it; the intent gets the space that the outcome leaves."""
+    wide = _language(user_text[:500]) != "en"
     budget, least, most = (WIDE_LINE, WIDE_LEAST, WIDE_MOST) if wide else (LINE, INTENT_LEAST, INTENT_MOST)
     room = budget - quarters(ARROW) - quarters(result)
-    asked = intent(turn.user_text, max(least, min(most, room)))
-    return f"{asked}{ARROW}{result}"
+    return f"{intent(user_text, max(least, min(most, room)))}{ARROW}{result}"
 
 
 def quarters(text: str) -> int:

@@ -79,7 +79,10 @@ def forget(con: sqlite3.Connection, session_id: str) -> int:
             "DELETE FROM pending_parts WHERE block_id IN (SELECT block_id FROM pending WHERE session_id=?)",
             (session_id,),
         )
-        for table in ("pending", "injection_log", "judgments", "skeletons", "classifier_stats", "turns", "sessions"):
+        for table in (
+            *("pending", "injection_log", "judgments", "skeletons", "classifier_stats", "model_requests"),
+            *("turns", "sessions"),
+        ):
             con.execute(f"DELETE FROM {table} WHERE session_id=?", (session_id,))
         if con.execute("SELECT 1 FROM sqlite_master WHERE name='details_fts'").fetchone():
             con.execute("INSERT INTO details_fts(details_fts) VALUES ('rebuild')")  # the index keeps words of what went

@@ -33,6 +33,7 @@ class Client:
         self.memory = self.home / ".throughline"
         self.config.mkdir(parents=True)
         self.work.mkdir()
+        self.path = "/usr/local/bin:/usr/bin:/bin"
         self.settings = self.config / "settings.json"
         if settings is not None:
             self.settings.write_text(json.dumps(settings, indent=2))
@@ -40,7 +41,7 @@ class Client:
     def environ(self) -> dict[str, str]:
         """All the client sees of the world."""
         return {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": self.path,
             "HOME": str(self.home),
             "CLAUDE_CONFIG_DIR": str(self.config),
             "LANG": "C.UTF-8",

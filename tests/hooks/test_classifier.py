@@ -5,14 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lcm_lab.hooks import classifier, commands, model_help, sentences
+from lcm_lab.hooks import classifier, commands, sentences
 from lcm_lab.hooks.turns import ToolCall, Turn
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -242,53 +241,6 @@ def test_importing_costs_no_network_and_no_process() -> None:
         [sys.executable, "-S", "-E", "-c", code], cwd=HOOKS, capture_output=True, text=True, check=True
     )
     assert not {"socket", "urllib", "http", "ssl", "subprocess", "logging", "dataclasses"} & set(done.stdout.split())
-
-
-class TestModelHelp:
-    """The model is asked only where the user wants it, within the budget, and never breaks anything."""
-
-    def guesses(self) -> list[classifier.Judgment]:
-        """Two guesses and something sure."""
-        return [
-            classifier.Judgment("CONTEXT", "a long story", 0.4),
-            classifier.Judgment("CONTEXT", "we use two stores", 0.4),
-            classifier.Judgment("IMPL", "Added it.", 0.8),
-        ]
-
-    def test_off_by_default(self) -> None:
-        """Without the switch nothing is asked."""
-        budget = model_help.Budget(10_000)
-        assert len(model_help.refine(self.guesses(), {}, budget, ask=pytest.fail)) == 3
-        assert budget.spent == 0
-
-    def test_decides_the_doubtful_ones(self) -> None:
-        """NONE drops a guess, a category makes it sure, and the budget tells what it cost."""
-        budget = model_help.Budget(10_000)
-        found = model_help.refine(self.guesses(), {"model_help": True}, budget, ask=lambda _: "NONE\nconstraint.")
-        assert [(j.category, j.confidence) for j in found] == [("CONSTRAINT", 0.8), ("IMPL", 0.8)]
-        assert budget.spent > 0
-
-    @pytest.mark.parametrize("answer", ["", "ISSUE", "a b c d"])
-    def test_an_odd_answer_changes_nothing(self, answer: str) -> None:
-        """One word a sentence, or the rules stand."""
-        found = model_help.refine(self.guesses(), {"model_help": True}, model_help.Budget(10_000), ask=lambda _: answer)
-        assert Counter(j.category for j in found) == {"CONTEXT": 2, "IMPL": 1}
-
-    def test_a_failing_model_changes_nothing(self) -> None:
-        """Any exception leaves the rules' judgments."""
-
-        def fail(_: str) -> str:
-            raise TimeoutError
-
-        assert len(model_help.refine(self.guesses(), {"model_help": True}, model_help.Budget(10_000), ask=fail)) == 3
-
-    def test_stops_at_the_budget_and_inside_our_own_call(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """No budget, no request; and a hook of our own model call asks nobody."""
-        budget = model_help.Budget(100, spent=90)
-        assert len(model_help.refine(self.guesses(), {"model_help": True}, budget, ask=pytest.fail)) == 3
-        assert budget.spent == 90
-        monkeypatch.setenv(model_help.GUARD, "1")
-        model_help.refine(self.guesses(), {"model_help": True}, model_help.Budget(10_000), ask=pytest.fail)
 
 
 def test_there_are_labels_enough() -> None:

@@ -19,7 +19,7 @@ class Made:
 
     def __init__(self, category: str, content: str, *, resolved: bool = False, command: str | None = None) -> None:
         self.category, self.content, self.resolved, self.command = category, content, resolved, command
-        self.confidence = 0.9
+        self.confidence, self.source = 0.9, "rule"
 
 
 class TestLayers:

@@ -32,7 +32,11 @@ TEXT_LIMIT = 4_000  # units of one verbatim text
 VERBATIM_TURNS, VERBATIM_TOKENS = 10, 4_000
 RANGES = 8
 SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
-STRONG = (("ISSUE", "Unresolved issues"), ("CONSTRAINT", "Constraints"), ("DECISION", "Decisions"))
+STRONG = (
+    *(("ISSUE", "Unresolved issues"), ("CONSTRAINT", "Constraints"), ("DECISION", "Decisions")),
+    # On sessions that the rules had not seen fewer than half of these were right (data/labels): they say what they are.
+    ("GUESS", "Picked by their wording alone; may be settled, or no such thing"),
+)
 
 
 class Item:
@@ -115,12 +119,15 @@ def gather(con: sqlite3.Connection, session_id: str) -> Material:
         if not classifier.injected(row.category, row.confidence):
             continue
         text = hook_io.cut(row.content, LINE_LIMIT)
+        kind, mark = row.category, ""
+        if row.source == "rule" and kind != "IMPL" and not row.resolved:
+            kind, mark = "GUESS", f"{row.category.lower()}? "
         if row.category == "ISSUE" and row.resolved:
             found.resolved.append(Item(row.turn_number, "resolved", text))
         elif row.category == "ISSUE":
-            found.strong.append(Item(row.turn_number, "ISSUE", f"#{row.id} {text}"))
+            found.strong.append(Item(row.turn_number, kind, f"#{row.id} {mark}{text}"))
         elif row.category in {"CONSTRAINT", "DECISION"}:
-            found.strong.append(Item(row.turn_number, row.category, text))
+            found.strong.append(Item(row.turn_number, kind, mark + text))
         else:
             found.notes.append(Item(row.turn_number, row.category, text))
     found.verbatim = _verbatim(con, session_id, found)

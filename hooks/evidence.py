@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 try:
-    from . import transcript
+    from . import memory_read, transcript
 except ImportError:  # run as a script
+    import memory_read  # type: ignore[import-not-found,no-redef]
     import transcript  # type: ignore[import-not-found,no-redef]
 
 Verdict = Literal["delivered", "in part", "late", "not delivered", "no compaction"]
@@ -153,6 +154,12 @@ def runs(database: Path, now: datetime | None = None) -> list[HookRun]:
             continue
         found.append(HookRun(str(event), _iso(str(at)), (now - when).total_seconds(), int(count)))
     return found
+
+
+def model_use(database: Path) -> memory_read.ModelUse:
+    """What model help has cost so far."""
+    rows = _rows(database, memory_read.MODEL_USE)
+    return memory_read.ModelUse(*rows[0]) if rows else memory_read.ModelUse()
 
 
 def _rows(database: Path, query: str) -> list[tuple[Any, ...]]:

@@ -31,10 +31,10 @@ def home() -> str:
     return os.path.abspath(os.path.expanduser(given or "~/.throughline"))
 
 
-def config() -> dict[str, Any]:
-    """The user's config.json, empty where there is none or it cannot be read."""
+def config(folder: str = "") -> dict[str, Any]:
+    """The config.json of the memory folder, empty where there is none or it cannot be read."""
     try:
-        with open(os.path.join(home(), "config.json"), "rb") as file:
+        with open(os.path.join(folder or home(), "config.json"), "rb") as file:
             given = json.loads(file.read(1 << 20))
     except (OSError, ValueError):
         return {}

@@ -167,6 +167,7 @@ def status_lines(found: statuses.Status) -> list[str]:
         (limit.current.percent, limit.current.percent_from),
     ):
         lines += [f"  set: {value:,g} by {where}"] if value is not None else []
+    lines.append(f"model help: {found.model_help}")
     lines.append(f"compactions: {len(found.compactions) or 'none since the installation'}")
     lines += [f"  {_compaction(one)}" for one in found.compactions]
     lines.append("last event of each hook:" if found.runs else "last event of each hook: none")

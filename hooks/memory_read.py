@@ -76,7 +76,9 @@ class TurnRow(Row):
 class JudgmentRow(Row):
     """One judgment."""
 
-    __slots__ = ("category", "command", "confidence", "content", "id", "resolved", "resolved_by", "turn_number")
+    __slots__ = (
+        *("category", "command", "confidence", "content", "id", "resolved", "resolved_by", "source", "turn_number"),
+    )
     id: int
     turn_number: int
     category: str
@@ -85,6 +87,7 @@ class JudgmentRow(Row):
     resolved_by: str | None
     confidence: float | None
     command: str | None
+    source: str  # rule (by its wording) | tool | model
 
 
 class DetailRow(Row):
@@ -174,9 +177,10 @@ def turns(con: sqlite3.Connection, session_id: str) -> list[TurnRow]:
 
 def judgments(con: sqlite3.Connection, session_id: str, category: str = "") -> list[JudgmentRow]:
     """The judgments of a session, of one category where it is named."""
-    rest = "FROM judgments WHERE session_id=? AND (?2 = '' OR category = ?2) ORDER BY turn_number, id".replace(
-        "=?", "=?1"
-    )
+    table = "judgments"
+    if con.execute("PRAGMA user_version").fetchone()[0] < 2:  # not opened by a hook of this version yet
+        table = "(SELECT *, CASE WHEN command IS NULL THEN 'rule' ELSE 'tool' END AS source FROM judgments)"
+    rest = f"FROM {table} WHERE session_id=?1 AND (?2 = '' OR category = ?2) ORDER BY turn_number, id"
     return JudgmentRow.many(con, rest, (session_id, category))
 
 
@@ -277,6 +281,36 @@ def _scan(con: sqlite3.Connection, words: list[str], session_id: str | None, mos
             if len(found) == most:
                 break
     return found
+
+
+MODEL_USE = (
+    "SELECT count(*), coalesce(sum(outcome = 'judged'), 0), coalesce(sum(input_tokens + output_tokens), 0), "
+    "sum(cost_usd) FROM model_requests"
+)
+
+
+class ModelUse:
+    """What model help has cost: requests, those that brought something, tokens in and out, dollars where known."""
+
+    __slots__ = ("cost_usd", "judged", "requests", "tokens")
+
+    def __init__(self, requests: int = 0, judged: int = 0, tokens: int = 0, cost_usd: float | None = None) -> None:
+        self.requests = requests
+        self.judged = judged
+        self.tokens = tokens
+        self.cost_usd = cost_usd
+
+    def __str__(self) -> str:
+        cost = "" if self.cost_usd is None else f", ${self.cost_usd:.2f} as the client reports it"
+        return f"{self.requests:,} requests, {self.judged:,} of use, {self.tokens:,} tokens{cost}"
+
+
+def model_use(con: sqlite3.Connection, session_id: str | None = None) -> ModelUse:
+    """The requests of one session, or of all."""
+    if not con.execute("SELECT 1 FROM sqlite_master WHERE name='model_requests'").fetchone():
+        return ModelUse()  # a memory that no hook of this version has opened yet
+    where, given = (" WHERE session_id=?", (session_id,)) if session_id else ("", ())
+    return ModelUse(*con.execute(MODEL_USE + where, given).fetchone())
 
 
 def stats(con: sqlite3.Connection) -> dict[str, int]:

@@ -159,14 +159,3 @@ def _apply(con: sqlite3.Connection, session: str, chunk: Chunk, verdicts: Verdic
             "(SELECT state FROM turns t WHERE t.session_id=?2 AND t.turn_number=?3)",
             (skeleton.together(chunk.asked[turn], outcome), session, turn),
         )
-
-
-def used(con: sqlite3.Connection) -> dict[str, Any] | None:
-    """All requests of this memory in numbers, None where there were none."""
-    row = con.execute(
-        "SELECT count(*), sum(outcome = 'judged'), sum(input_tokens + output_tokens), sum(cost_usd), max(at) "
-        "FROM model_requests"
-    ).fetchone()
-    if not row[0]:
-        return None
-    return {"requests": row[0], "judged": row[1], "tokens": row[2], "cost_usd": row[3], "last": row[4]}

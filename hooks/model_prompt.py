@@ -27,16 +27,17 @@ You keep the notes of a coding session. Below, oldest first, stands what was sai
 what the user asked for, then come numbered sentences, U by the user, A by the assistant. The assistant is about to \
 lose this conversation and must go on with the work. Tell which sentences it will need, and as what:
 
-ISSUE - something is wrong, failing, missing, risky, unanswered or left to do, and still is after the last line; the \
-cause of such a fault too. Not: a fault of a plan's "if", an ordinary question.
+ISSUE - something is wrong, failing, missing, risky or left to do, and still is after the last line; the cause of such \
+a fault too. Not: the "if" of a plan, a question or a choice put to the user, how some program simply is.
 FIXED - it was such an issue when it was said, and a later line shows that it is settled.
-CONSTRAINT - forbids, requires or limits what may be done from now on.
+CONSTRAINT - forbids, requires or limits what may be done from now on; so does a limit of a tool that rules a way out. \
+Not: what the code under discussion does.
 DECISION - settles how something is or will be done: a way taken or rejected, a name, a scope, an order of work. Not: \
-options, advice or offers that nobody took, a bare yes, the next step of the work ("now let me ...").
-IMPL - work that is done: changed, created, committed, verified, passing.
+options, advice, plans and offers that nobody has agreed to, a bare yes, the next step ("now let me ...").
+IMPL - work that is done: changed, created, committed, verified, passing. How the finished work behaves belongs here.
 
 Where two fit, the first in this list counts. Leave out all other sentences: narration, offers, questions, \
-explanations, plain facts.
+explanations, plain facts. Name only what any careful reader would name so; where you doubt, leave it out.
 """
 FORM = """
 Answer with one line per sentence that is needed, its number and the word, for example

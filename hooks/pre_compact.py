@@ -73,6 +73,7 @@ def _note(con: sqlite3.Connection, session: str) -> str:
         row
         for row in memory_read.judgments(con, session)
         if row.category in {"ISSUE", "CONSTRAINT"}
+        and row.source != "rule"
         and not row.resolved
         and classifier.injected(row.category, row.confidence)
     ]

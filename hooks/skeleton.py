@@ -29,7 +29,7 @@ LINE = 100  # in quarters of a token: a Latin character is one, a CJK character 
 INTENT_LEAST, INTENT_MOST = 20, 48
 # Where a character is a word or half of one, 25 tokens are 16 of them: too few to say anything.
 WIDE_LINE, WIDE_LEAST, WIDE_MOST = 160, 60, 96
-CLAUSE_ABOVE = 60  # a longer sentence is taken apart at its joints
+CLAUSE_ABOVE = LINE - INTENT_LEAST - len(ARROW)  # a sentence that fits stays whole: its "but" is half of what it says
 READ = 4_000  # characters of an answer that are looked at
 LAST = 3  # answers of a turn that are looked at
 # How much it counts for a sentence to open the answer (to a question, to anything else), to be its second one, to open

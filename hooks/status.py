@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 try:
-    from . import evidence, install
+    from . import evidence, hook_io, install, model_help
     from . import record as records
     from . import threshold as thresholds
     from .entries import Found, other_copies, own_handlers
@@ -22,7 +22,9 @@ try:
     from .settings_file import InstallRefused, documents_of, read
 except ImportError:  # run as a script
     import evidence  # type: ignore[import-not-found,no-redef]
+    import hook_io  # type: ignore[import-not-found,no-redef]
     import install  # type: ignore[import-not-found,no-redef]
+    import model_help  # type: ignore[import-not-found,no-redef]
     import record as records  # type: ignore[import-not-found,no-redef]
     import threshold as thresholds  # type: ignore[import-not-found,no-redef]
     from entries import Found, other_copies, own_handlers  # type: ignore[import-not-found,no-redef]
@@ -69,6 +71,7 @@ class Status:
     threshold: Threshold
     compactions: tuple[evidence.Compaction, ...]
     runs: tuple[evidence.HookRun, ...]
+    model_help: str
     problems: tuple[str, ...]
 
 
@@ -100,7 +103,17 @@ def status(host: Host) -> Status:
     runs = tuple(evidence.runs(host.home / "throughline.db"))
     if installed and not runs:
         problems.append("no hook has run yet: start a new session, or run self-test")
-    return Status(host.home, version, client, tuple(installed), limit, happened, runs, tuple(problems))
+    return Status(
+        host.home, version, client, tuple(installed), limit, happened, runs, _model_help(host), tuple(problems)
+    )
+
+
+def _model_help(host: Host) -> str:
+    """Whether a model is asked before a compaction, and what that has cost."""
+    settings = model_help.Settings(hook_io.config(str(host.home)))
+    use = evidence.model_use(host.home / "throughline.db")
+    how = f"on: {settings.model}, up to {settings.budget:,} tokens a session" if settings.on else "off"
+    return f"{how}; so far {use}" if settings.on or use.requests else how
 
 
 def _failed(one: evidence.Compaction) -> bool:

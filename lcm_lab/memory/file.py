@@ -11,7 +11,7 @@ import sqlite3
 from typing import Final
 
 from lcm_lab.errors import NotAStore, StoreDamaged, StoreError
-from lcm_lab.hooks import memory_db
+from lcm_lab.hooks import memory_db, memory_schema
 from lcm_lab.store.connect import StoreFile
 from lcm_lab.store.schema import Schema
 
@@ -38,10 +38,10 @@ class MemoryFile(StoreFile):
         names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not names >= _TABLES:
             raise NotAStore(f"{self.given} is an SQLite database but no session memory of the hooks.")
-        if version > memory_db.VERSION:
+        if version > memory_schema.VERSION:
             raise StoreError(
-                f"{self.given} was written by newer hooks (schema {version}, this lcm-lab reads {memory_db.VERSION}); "
-                "update lcm-lab."
+                f"{self.given} was written by newer hooks (schema {version}, this lcm-lab reads "
+                f"{memory_schema.VERSION}); update lcm-lab."
             )
         return _OwnSchema(tables={}, full_text=frozenset())
 

@@ -33,7 +33,7 @@ _COLUMNS: Final = {
     "turns": "session_id:t turn_number:n state:t started_at:t ended_at:t summary:t raw_tokens:n l1_tokens:n "
     "l2_tokens:n layer_tokens:n judgments:n details:n tool_calls:n",
     "judgments": "id:n session_id:t turn_number:n category:t content:t resolved:n resolved_by:t confidence:r "
-    "command:t tokens:n",
+    "command:t source:t tokens:n",
     "details": "id:n session_id:t turn_number:n kind:t source_id:t tool_name:t status:t exit_code:n token_count:n "
     "agent_id:t created_at:t output_size:n",
     "injections": "id:n session_id:t injected_at:t event_type:t layers_sent:t trigger:t block_id:t part:n parts:n "

@@ -176,6 +176,7 @@ def _judgment(one: memory_read.JudgmentRow, session_id: str, factor: float) -> J
         resolved_by=one.resolved_by,
         confidence=one.confidence,
         command=one.command,
+        source=one.source,
         tokens=_l2_tokens(one, factor),
     )
 
@@ -267,4 +268,5 @@ def stats(con: sqlite3.Connection, row: memory_read.SessionRow | None, path: Pat
         arrived=sum(one.delivered is True for one in handed),
         not_arrived=sum(one.delivered is False for one in handed),
         runs=tuple((one.event, one.last_at, one.runs) for one in HookRun.many(con, "FROM hook_runs ORDER BY event")),
+        model_help=memory_read.model_use(con, None if row is None else row.session_id),
     )

@@ -11,6 +11,7 @@ from lcm_lab.times import Zone
 
 if TYPE_CHECKING:
     from lcm_lab.analysis.draw.figure import Figure
+    from lcm_lab.hooks import memory_read
 
 RULE: Final = "hooks' estimate"
 RULE_IN_FULL: Final = (
@@ -77,6 +78,9 @@ class Judgment:
     resolved_by: str | None
     confidence: float | None
     command: str | None
+    source: str
+    """rule (by its wording) | tool | model"""
+
     tokens: int
 
 
@@ -253,6 +257,7 @@ class Stats:
     arrived: int
     not_arrived: int
     runs: tuple[tuple[str, str, int], ...]
+    model_help: "memory_read.ModelUse"
 
     @property
     def layer_tokens(self) -> int:

@@ -33,6 +33,7 @@ def status(result: "Status", zone: Zone) -> list[Table]:
         (limit.current.percent, limit.current.percent_from),
     ):
         facts += [("set", f"{value:,g} by {where}")] if value is not None else []
+    facts.append(("model help", result.model_help))
     found = [make("Session memory for Claude Code", ["", Column("", wrap=True)], facts)]
     rows = [
         (

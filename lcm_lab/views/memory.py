@@ -30,6 +30,7 @@ EVENTS: Final = {
     "fallback": "given late",
     "on_demand": "looked up",
 }
+FOUND_BY: Final = {"rule": "wording", "tool": "tools", "model": "model"}
 _SHOWN: Final = 1_500
 """Characters of one text that a table shows; JSON and export have the whole."""
 
@@ -52,6 +53,7 @@ def stats(result: "Stats", zone: Zone) -> list[Table]:
         ),
         ("parts after compactions", f"{result.arrived:,} arrived, {result.not_arrived:,} did not"),
         ("look-ups", result.injections.get("on_demand", 0)),
+        ("model help", str(result.model_help) if result.model_help.requests else "never asked"),
     ]
     found = [make("Session memory", ["", Column("", wrap=True)], facts, notes=[f"{RULE_IN_FULL}."])]
     mix = [(name, count, still or None) for name, (count, still) in result.categories.items()]
@@ -135,13 +137,15 @@ def judgments(result: "Judgments", zone: Zone) -> list[Table]:  # noqa: ARG001  
     for one in result.rows:
         state = {None: "", True: f"resolved by {one.resolved_by or '?'}", False: "open"}[one.resolved]
         where = () if result.session_id else (one.session_id[:8],)
-        rows.append((*where, one.turn_number, one.category, one.content, state, f"#{one.id}"))
+        found_by = FOUND_BY.get(one.source, one.source)
+        rows.append((*where, one.turn_number, one.category, one.content, found_by, state, f"#{one.id}"))
         tones.append("warning" if one.resolved is False else "muted" if one.resolved else "")
     heads: list[Column | str] = [
         *(() if result.session_id else ("session",)),
         Column("turn", right=True),
         "category",
         Column("what was said", wrap=True),
+        "found by",
         "state",
         "id",
     ]

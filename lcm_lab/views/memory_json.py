@@ -20,6 +20,8 @@ def _stats(result: Any) -> dict[str, Any]:
     found["memory"] = found.pop("path")
     found["categories"] = {name: {"lines": count, "open": still} for name, (count, still) in result.categories.items()}
     found["runs"] = [{"event": event, "last_at": at, "runs": runs} for event, at, runs in result.runs]
+    use = result.model_help
+    found["model_help"] = {name: getattr(use, name) for name in ("requests", "judged", "tokens", "cost_usd")}
     return {**found, "estimator": _rule()}
 
 

@@ -184,13 +184,17 @@ def test_from_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
                 "INSERT INTO skeletons(session_id, turn_number, role, summary) VALUES ('s',?,'assistant',?)",
                 (number, f"L1 of {number}"),
             )
-    rows = [("ISSUE", "open one", 0), ("ISSUE", "solved one", 1), ("DECISION", "decided", 0), ("IMPL", "built", 0)]
-    for place, (category, content, resolved) in enumerate(rows):
-        sql = "INSERT INTO judgments(session_id, turn_number, category, content, resolved, confidence, content_hash) "
-        sql += "VALUES ('s',1,?,?,?,0.9,?)"
-        con.execute(sql, (category, content, resolved, str(place)))
+    rows = [
+        *(("ISSUE", "open one", 0, "tool"), ("ISSUE", "solved one", 1, "rule"), ("ISSUE", "likely one", 0, "rule")),
+        *(("DECISION", "decided", 0, "model"), ("DECISION", "guessed", 0, "rule"), ("IMPL", "built", 0, "rule")),
+    ]
+    for place, (category, content, resolved, source) in enumerate(rows):
+        sql = "INSERT INTO judgments(session_id, turn_number, category, content, resolved, confidence, content_hash, "
+        sql += "source) VALUES ('s',1,?,?,?,0.9,?,?)"
+        con.execute(sql, (category, content, resolved, str(place), source))
     text = "\n".join(block.lay_out(block.gather(con, "s"), "s", "0123abcd").parts)
-    assert "- (turn 1) #1 open one" in text
+    assert "## Unresolved issues\n- (turn 1) #1 open one\n## Decisions\n- (turn 1) decided\n## Picked" in text
+    assert "no such thing\n- (turn 1) #3 issue? likely one\n- (turn 1) decision? guessed\n## Turns" in text
     assert text.count("open one") == 1
     assert "   resolved: solved one" in text
     assert "1. L1 of 1\n   impl: built" in text
@@ -216,15 +220,15 @@ def test_only_what_rules_may_inject_reaches_the_model(tmp_path: Path, monkeypatc
             for resolved in (0, 1) if category == "ISSUE" else (0,):
                 text = f"said {number} {place} {resolved}."
                 sql = "INSERT INTO judgments(session_id, turn_number, category, content, resolved, confidence, "
-                sql += "content_hash) VALUES ('s',1,?,?,?,?,?)"
-                con.execute(sql, (category, text, resolved, confidence, text))
+                sql += "content_hash, source) VALUES ('s',1,?,?,?,?,?,?)"
+                con.execute(sql, (category, text, resolved, confidence, text, "rule" if place == 3 else "tool"))
                 made.append((text, category, confidence, resolved))
     text = "\n".join(block.lay_out(block.gather(con, "s"), "s", "0123abcd").parts)
     note = pre_compact._note(con, "s")
     expected = {said for said, category, sure, _ in made if category != "CONTEXT" and (sure or 0) >= 0.55}
     assert {said for said, *_ in made if said in text} == expected
     assert len(expected) == 2 * (len(classifier.PER_TURN) - 1) + 2
-    noted = {said for said, category, _, done in made if category in {"ISSUE", "CONSTRAINT"} and not done}
+    noted = {s for s, category, sure, done in made if category in {"ISSUE", "CONSTRAINT"} and not done and sure == 1}
     assert {said for said, *_ in made if said in note} == expected & noted
     assert len(memory_read.judgments(con, "s")) == len(made), "what is not injected is still there to be found"
     con.close()

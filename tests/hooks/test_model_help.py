@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lcm_lab.hooks import block, client_call, hook_io, ingest, lookup, model_help, model_prompt
+from lcm_lab.hooks import block, client_call, hook_io, ingest, lookup, memory_read, model_help, model_prompt
 from lcm_lab.hooks.client_call import Reply
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -97,7 +97,7 @@ def test_nobody_is_asked_unless_the_user_wants_it(told: sqlite3.Connection, monk
     switch()
     monkeypatch.setenv(client_call.GUARD, "1")
     assert model_help.judge(told, "s", pytest.fail) == (0, 0)
-    assert model_help.used(told) is None
+    assert memory_read.model_use(told).requests == 0
 
 
 def test_the_model_replaces_the_rules_where_it_was_asked(told: sqlite3.Connection) -> None:
@@ -184,9 +184,8 @@ def test_the_budget_of_a_session(told: sqlite3.Connection) -> None:
     assert model_help.judge(told, "s", lambda *_: costly) == (1, 0)
     assert model_help.spent(told, "s") == 1_990
     assert model_help.judge(told, "s", pytest.fail) == (0, 0)
-    used = model_help.used(told)
-    assert used is not None
-    assert (used["requests"], used["judged"], used["tokens"], used["cost_usd"]) == (1, 0, 1_990, None)
+    assert str(memory_read.model_use(told)) == "1 requests, 0 of use, 1,990 tokens"
+    assert memory_read.model_use(told, "another").requests == 0
 
 
 def test_many_turns_go_out_in_bearable_requests() -> None:

@@ -30,14 +30,15 @@ lose this conversation and must go on with the work. Tell which sentences it wil
 ISSUE - something is wrong, failing, missing, risky or left to do, and still is after the last line; the cause of such \
 a fault too. Not: the "if" of a plan, a question or a choice put to the user, how some program simply is.
 FIXED - it was such an issue when it was said, and a later line shows that it is settled.
-CONSTRAINT - forbids, requires or limits what may be done from now on; so does a limit of a tool that rules a way out. \
-Not: what the code under discussion does.
-DECISION - settles how something is or will be done: a way taken or rejected, a name, a scope, an order of work. Not: \
-options, advice, plans and offers that nobody has agreed to, a bare yes, the next step ("now let me ...").
+CONSTRAINT - a rule that stays: forbids, requires or limits what may be done from now on; so does a tool that rules a \
+way out. Not: what somebody wants built (DECISION), what a program or service simply does.
+DECISION - settles how something is or will be: what the user or a ticket wants it to be like, a way taken or \
+rejected, a name, a scope, an order of work, the choices of a finished plan or design. Not: options, advice and \
+offers that nobody took, a bare yes, the next step ("now let me ...").
 IMPL - work that is done: changed, created, committed, verified, passing. How the finished work behaves belongs here.
 
 Where two fit, the first in this list counts. Leave out all other sentences: narration, offers, questions, \
-explanations, plain facts. Name only what any careful reader would name so; where you doubt, leave it out.
+explanations, plain facts. Where you doubt whether a sentence is needed, leave it out.
 """
 FORM = """
 Answer with one line per sentence that is needed, its number and the word, for example

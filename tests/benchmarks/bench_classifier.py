@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import statistics
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "hooks")]
 
 import labels  # noqa: E402
+import public_labels  # noqa: E402
 from cjk_sentences import CHINESE, JAPANESE, TURNS  # noqa: E402
 
 from lcm_lab.hooks import classifier, sentences, skeleton  # noqa: E402
 from lcm_lab.hooks.turns import Turn  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SIDES = ("development", "held-out", "reserve")
 
@@ -61,6 +67,42 @@ def lines() -> None:
     print()
 
 
+def public(side: str) -> None:
+    """The same on public sessions, by reader, and where both readers agree."""
+    views: dict[str, Callable[[tuple[str, ...]], str | None]] = {
+        "reader 1": lambda found: found[0],
+        "reader 2": lambda found: found[1] if len(found) > 1 else None,
+        "both": lambda found: found[0] if len(found) > 1 and found[0] == found[1] else None,
+    }
+    names = public_labels.sessions(side)
+    rows = [one for name in names for one in public_labels.labelled(name)]
+    print(f"public, {side}: {len(names)} sessions, {len(rows)} sentences")
+    for view, label in views.items():
+        right, made, wanted = Counter[str](), Counter[str](), Counter[str]()
+        for one in rows:
+            said = label(one.found)
+            if said is None:
+                continue
+            wanted[said] += 1
+            verdict = classifier.sentence(one.text, one.role, one.lead)
+            if verdict and classifier.injected(*verdict):
+                made[verdict[0]] += 1
+                right[verdict[0]] += verdict[0] == said
+        for category in labels.CATEGORIES:
+            if wanted[category] and category != "CONTEXT":
+                hits = right[category]
+                print(f"{category:<12} {view:<12} {share(hits, made[category]):<31} {share(hits, wanted[category])}")
+    grades, tokens = [], []
+    for name in names:
+        known = public_labels.outcomes(name)
+        for turn in public_labels.turns(name):
+            if turn.number in known:
+                line = skeleton.line(turn)
+                grades.append(labels.held(line, known[turn.number], tuple(skeleton.STOPPED.values())))
+                tokens.append((skeleton.quarters(line) + 3) // 4)
+    print(f"lines: {share(sum(map(bool, grades)), len(grades))}, median {statistics.median(tokens):g} tokens\n")
+
+
 def other_languages() -> None:
     """Sentences of our own in Japanese and Chinese."""
     for name, rows in (("Japanese", JAPANESE), ("Chinese", CHINESE)):
@@ -87,4 +129,7 @@ if __name__ == "__main__":
         lines()
     else:
         print("The labelled sessions are not on this machine.\n")
+    for half in ("development", "held-out"):
+        if public_labels.sessions(half):
+            public(half)
     other_languages()

@@ -30,11 +30,14 @@ NOT_PASSED_ON = ("CLAUDECODE", "CLAUDE_CODE_SESSION", "CLAUDE_CODE_CHILD", "CLAU
 class Reply:
     """An answer and what it cost; without a text, what went wrong."""
 
-    __slots__ = ("cost", "fault", "input_tokens", "output_tokens", "seconds", "text")
+    __slots__ = ("cost", "fault", "input_tokens", "output_tokens", "seconds", "sent", "text")
 
-    def __init__(self, text: str = "", *, fault: str = "", usage: object = None, cost: object = None) -> None:
+    def __init__(
+        self, text: str = "", *, fault: str = "", usage: object = None, cost: object = None, sent: bool = True
+    ) -> None:
         self.text = text
         self.fault = fault
+        self.sent = sent  # False where nothing can have been paid for
         counts = usage if isinstance(usage, dict) else {}
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         self.input_tokens = sum(_whole(counts.get(name)) for name in names)
@@ -80,7 +83,7 @@ def ask(request: str, model: str, patience: float) -> Reply:
 
     program = shutil.which("claude")
     if program is None:
-        return Reply(fault="claude is not on the path")
+        return Reply(fault="claude is not on the path", sent=False)
     env = {name: value for name, value in os.environ.items() if not name.startswith(NOT_PASSED_ON)}
     with tempfile.TemporaryDirectory(prefix="throughline-", ignore_cleanup_errors=True) as folder:
         try:

@@ -70,21 +70,20 @@ def judge(
     settings = Settings(hook_io.config())
     if not settings.on or any(os.environ.get(name) for name in hook_io.OFF_SWITCHES):
         return 0, 0
-    left = settings.budget - spent(con, session)
     issues = _open_issues(con, session)
-    chosen: list[tuple[str, Chunk]] = []
-    for chunk in model_prompt.chunks(_unseen(con, session))[:SIDE_BY_SIDE]:
-        request = model_prompt.request(chunk, issues)
-        left -= token_estimator.estimate(request, 1.0) + model_prompt.answer_tokens(chunk)
-        if left < 0:
-            break
-        chosen.append((request, chunk))
-    replies = client_call.side_by_side([r for r, _ in chosen], settings.model, PATIENCE, ask or client_call.ask)
+    con.execute("BEGIN IMMEDIATE")  # of two copies of the hook one asks
+    try:
+        chosen = _book(con, session, settings, issues)
+        con.execute("COMMIT")
+    except BaseException:
+        con.execute("ROLLBACK")
+        raise
+    replies = client_call.side_by_side([r for _, r, _ in chosen], settings.model, PATIENCE, ask or client_call.ask)
     useful = 0
-    for (_, chunk), reply in zip(chosen, replies, strict=True):
+    for (number, _, chunk), reply in zip(chosen, replies, strict=True):
         verdicts = model_prompt.read(reply.text, chunk, issues) if reply.text else None
         useful += verdicts is not None
-        _store(con, session, chunk, reply, verdicts, settings.model)
+        _store(con, session, number, chunk, reply, verdicts)
         if verdicts is None:
             hook_io.log(
                 f"model help brought nothing for turns up to {chunk.turns[-1]}: {reply.fault or 'not understood'}"
@@ -92,13 +91,37 @@ def judge(
     return len(chosen), useful
 
 
+def _book(
+    con: sqlite3.Connection, session: str, settings: Settings, issues: dict[int, str]
+) -> list[tuple[int, str, Chunk]]:
+    """(row, request, chunk) of what the budget allows, noted before it is sent: a hook that is killed has paid, too."""
+    left = settings.budget - spent(con, session)
+    booked = []
+    for chunk in model_prompt.chunks(_unseen(con, session))[:SIDE_BY_SIDE]:
+        request = model_prompt.request(chunk, issues)
+        tokens = token_estimator.estimate(request, 1.0)
+        left -= tokens + model_prompt.answer_tokens(chunk)
+        if left < 0:
+            break
+        row = con.execute(
+            "INSERT INTO model_requests(session_id, model, first_turn, last_turn, sentences, input_tokens, "
+            "output_tokens, seconds, outcome) VALUES (?,?,?,?,?,?,0,0,'asked')",
+            (session, settings.model, chunk.turns[0], chunk.turns[-1], len(chunk.sentences), tokens),
+        )
+        booked.append((int(row.lastrowid or 0), request, chunk))
+    return booked
+
+
 def _unseen(con: sqlite3.Connection, session: str) -> list[model_prompt.Said]:
     """What was said in the turns that no model has judged in their present length, oldest first."""
     rows = con.execute(
         "SELECT d.turn_number, d.kind, d.input_text, d.input_packed, t.items FROM details d JOIN turns t "
         "USING (session_id, turn_number) WHERE d.session_id=? AND d.kind IN ('user', 'assistant') "
-        "AND coalesce(t.model_items, -1) < t.items ORDER BY d.turn_number, d.kind = 'assistant', d.id",
-        (session,),
+        "AND coalesce(t.model_items, -1) < t.items AND NOT EXISTS (SELECT 1 FROM model_requests r "
+        "WHERE r.session_id = d.session_id AND r.outcome = 'asked' AND r.at > datetime('now', ?) "
+        "AND d.turn_number BETWEEN r.first_turn AND r.last_turn) "
+        "ORDER BY d.turn_number, d.kind = 'assistant', d.id",
+        (session, f"-{PATIENCE + 5:.0f} seconds"),
     )
     return [
         model_prompt.Said(turn, kind, memory_db.unpack(text, packed), items) for turn, kind, text, packed, items in rows
@@ -116,17 +139,17 @@ def _open_issues(con: sqlite3.Connection, session: str) -> dict[int, str]:
 
 
 def _store(
-    con: sqlite3.Connection, session: str, chunk: Chunk, reply: Reply, verdicts: Verdicts | None, model: str
+    con: sqlite3.Connection, session: str, number: int, chunk: Chunk, reply: Reply, verdicts: Verdicts | None
 ) -> None:
     con.execute("BEGIN IMMEDIATE")
     try:
         con.execute(
-            "INSERT INTO model_requests(session_id, model, first_turn, last_turn, sentences, input_tokens, "
-            "output_tokens, cost_usd, seconds, outcome) VALUES (?,?,?,?,?,?,?,?,?,?)",
+            "UPDATE model_requests SET input_tokens=coalesce(?, input_tokens), output_tokens=?, cost_usd=?, seconds=?, "
+            "outcome=? WHERE id=?",
             (
-                *(session, model, chunk.turns[0], chunk.turns[-1], len(chunk.sentences)),
-                *(reply.input_tokens, reply.output_tokens, reply.cost, round(reply.seconds, 2)),
-                "judged" if verdicts is not None else reply.fault or "not understood",
+                (reply.input_tokens or None) if reply.sent else 0,
+                *(reply.output_tokens, reply.cost, round(reply.seconds, 2)),
+                *("judged" if verdicts is not None else reply.fault or "not understood", number),
             ),
         )
         if verdicts is not None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lcm_lab.hooks import block, client_call, hook_io, ingest, lookup, memory_read, model_help, model_prompt
+from lcm_lab.hooks import block, client_call, hook_io, ingest, lookup, memory_db, memory_read, model_help, model_prompt
 from lcm_lab.hooks.client_call import Reply
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -175,6 +175,22 @@ def test_a_failing_client_changes_nothing(told: sqlite3.Connection) -> None:
     assert "model help" in Path(hook_io.home(), "hooks.log").read_text()
 
 
+def test_of_two_copies_one_asks(told: sqlite3.Connection) -> None:
+    """The hook is registered twice, or was killed while it waited: the same turns are not paid for twice at once."""
+    switch()
+
+    def meanwhile(*_: Any) -> Reply:
+        assert model_help.judge(memory_db.connect(), "s", pytest.fail) == (0, 0)
+        return Reply("2 ISSUE", usage={"input_tokens": 9, "output_tokens": 1})
+
+    assert model_help.judge(told, "s", meanwhile) == (1, 1)
+    told.execute("UPDATE turns SET model_items=NULL")
+    told.execute("UPDATE model_requests SET outcome='asked'")
+    assert model_help.judge(told, "s", pytest.fail) == (0, 0)
+    told.execute("UPDATE model_requests SET at=datetime('now', '-2 minutes')")
+    assert model_help.judge(told, "s", Model({SLOW: "ISSUE"})) == (1, 1)
+
+
 def test_the_budget_of_a_session(told: sqlite3.Connection) -> None:
     """What was spent counts, also for answers that brought nothing; above the limit nobody is asked."""
     switch(model_help_tokens=0)
@@ -266,7 +282,19 @@ class TestClient:
     def test_no_client(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         """Nothing on the path."""
         monkeypatch.setenv("PATH", str(tmp_path))
-        assert client_call.ask("x", "haiku", 1).fault == "claude is not on the path"
+        reply = client_call.ask("x", "haiku", 1)
+        assert (reply.fault, reply.sent) == ("claude is not on the path", False)
+
+    def test_what_was_never_sent_costs_nothing(
+        self, told: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """A client that is not there does not use the budget up; one that gave no figures counts as estimated."""
+        switch()
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert model_help.judge(told, "s") == (1, 0)
+        assert model_help.spent(told, "s") == 0
+        assert model_help.judge(told, "s", lambda *_: Reply(fault="not answered in time")) == (1, 0)
+        assert model_help.spent(told, "s") > 300
 
     def test_the_hook_asks_and_builds_the_block_from_it(
         self, fake: FakeClaude, told: sqlite3.Connection, tmp_path: Path

@@ -27,18 +27,20 @@ You keep the notes of a coding session. Below, oldest first, stands what was sai
 what the user asked for, then come numbered sentences, U by the user, A by the assistant. The assistant is about to \
 lose this conversation and must go on with the work. Tell which sentences it will need, and as what:
 
-ISSUE - something is wrong, failing, missing, risky or left to do, and still is after the last line; the cause of such \
-a fault too. Not: the "if" of a plan, a question or a choice put to the user, how some program simply is.
-FIXED - it was such an issue when it was said, and a later line shows that it is settled.
+ISSUE - says that something is wrong, failing, missing, risky or left to do, and it still is after the last line; the \
+cause of such a fault too. Not: the "if" of a plan, a question or a choice put to the user, a fault told as the past.
+FIXED - was such an issue when it was said, and a later line shows that it is settled.
 CONSTRAINT - a rule that stays: forbids, requires or limits what may be done from now on; so does a tool that rules a \
-way out. Not: what somebody wants built (DECISION), what a program or service simply does.
+way out. Not: what somebody wants built (DECISION), what a program or service simply does (CONTEXT).
 DECISION - settles how something is or will be: what the user or a ticket wants it to be like, a way taken or \
-rejected, a name, a scope, an order of work, the choices of a finished plan or design. Not: options, advice and \
-offers that nobody took, a bare yes, the next step ("now let me ...").
-IMPL - work that is done: changed, created, committed, verified, passing. How the finished work behaves belongs here.
+rejected, a name, a scope, an order of work, the choices of a design that was agreed to or written down. Not: options, \
+advice, steps that are proposed and wait for a yes, keywords of a plan, a bare yes, the next step ("now let me ...").
+IMPL - work that is done: changed, created, committed, verified, passing, a fault told as mended. How the finished \
+work behaves belongs here.
+CONTEXT - a fact about the project, its surroundings or its past, or a finding, on which later work rests.
 
-Where two fit, the first in this list counts. Leave out all other sentences: narration, offers, questions, \
-explanations, plain facts. Where you doubt whether a sentence is needed, leave it out.
+Where two fit, the first in this list counts; but a finding is CONTEXT unless it says that something is broken now. \
+Leave out all other sentences: narration, offers, questions, explanations of what is known anyway.
 """
 FORM = """
 Answer with one line per sentence that is needed, its number and the word, for example
@@ -51,7 +53,7 @@ OPEN = """
 Open before these turns (answer "#<number> FIXED" where a line below shows that it is settled):
 """
 
-VERDICT = re.compile(r"^[^\w#]{0,4}(#?\d{1,9})\W{1,4}(ISSUE|FIXED|CONSTRAINT|DECISION|IMPL)\b", re.MULTILINE)
+VERDICT = re.compile(r"^[^\w#]{0,4}(#?\d{1,9})\W{1,4}(ISSUE|FIXED|CONSTRAINT|DECISION|IMPL|CONTEXT)\b", re.MULTILINE)
 LINE = re.compile(r"^\W{0,4}T(\d{1,9})\b[\s:.)-]*(\S[^\n]*)$", re.MULTILINE)
 
 
@@ -165,7 +167,7 @@ def request(chunk: Chunk, issues: dict[int, str]) -> str:
 
 def answer_tokens(chunk: Chunk) -> int:
     """About how long the answer will be."""
-    return 2 * len(chunk.sentences) + 25 * len(chunk.turns)
+    return 4 * len(chunk.sentences) + 25 * len(chunk.turns)
 
 
 def read(answer: str, chunk: Chunk, issues: dict[int, str]) -> Verdicts | None:

@@ -39,7 +39,7 @@ BUDGET = 100_000  # tokens of a session, in and out
 PATIENCE = 40.0  # seconds for all requests of one compaction; the hook itself has 60
 SIDE_BY_SIDE = 4  # requests of one compaction
 MOST_ISSUES = 30  # open issues of before that are asked about again
-CONFIDENCE = 0.9
+SURE, DOUBTED = 0.9, 0.5  # the second is kept for search and not given back
 REJECTED = 0.2  # what the rules took for something and the model did not: kept for search, never given back
 
 
@@ -169,10 +169,11 @@ def _apply(con: sqlite3.Connection, session: str, chunk: Chunk, verdicts: Verdic
         con.execute(
             "UPDATE turns SET model_items=? WHERE session_id=? AND turn_number=?", (chunk.items[turn], session, turn)
         )
-    for number, (category, settled) in sorted(verdicts.labels.items()):
+    for number, verdict in sorted(verdicts.labels.items()):
         sentence = chunk.sentences[number]
-        made = classifier.Judgment(category, classifier.cut(sentence.text), CONFIDENCE, role=sentence.role)
-        made.resolved, made.source = settled, "model"
+        sure = SURE if verdict.sure else DOUBTED
+        made = classifier.Judgment(verdict.category, classifier.cut(sentence.text), sure, role=sentence.role)
+        made.resolved, made.source = verdict.settled, "model"
         layers.put_by_model(con, session, sentence.turn, made)
     for issue in verdicts.fixed:
         layers.settle(con, session, issue, chunk.turns[-1])

@@ -129,7 +129,7 @@ if __name__ == "__main__":
         lines()
     else:
         print("The labelled sessions are not on this machine.\n")
-    for half in ("development", "held-out"):
+    for half in ("development", "held-out", "final"):
         if public_labels.sessions(half):
             public(half)
     other_languages()

@@ -68,8 +68,9 @@ class Score:
     def take(self, session: str, chunk: model_prompt.Chunk, verdicts: model_prompt.Verdicts) -> None:
         """One answer."""
         named = {
-            (chunk.sentences[number].turn, chunk.sentences[number].text): word
-            for number, (word, _) in verdicts.labels.items()
+            (chunk.sentences[number].turn, chunk.sentences[number].text): verdict.category
+            for number, verdict in verdicts.labels.items()
+            if verdict.sure
         }
         for one in public_labels.labelled(session):
             if one.turn in chunk.asked:
@@ -98,7 +99,7 @@ class Score:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("side", choices=("development", "held-out"))
+    parser.add_argument("side", choices=("development", "held-out", "final"))
     parser.add_argument("--ask", metavar="MODEL")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--read", type=Path)

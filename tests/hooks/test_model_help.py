@@ -115,6 +115,15 @@ def test_the_model_replaces_the_rules_where_it_was_asked(told: sqlite3.Connectio
     assert "cache of tokens" in lookup.answer(told, "search", "tokens", "s", 5_000)
 
 
+def test_what_the_model_doubts_is_not_given_back(told: sqlite3.Connection) -> None:
+    """A question mark behind the word: kept for search, whatever the mark-up around it."""
+    switch()
+    model_help.judge(told, "s", Model({SLOW: "**ISSUE**?", CHOSEN: "DECISION"}))
+    assert [row[2] for row in judgments(told)] == [CHOSEN]
+    kept = told.execute("SELECT source, confidence FROM judgments WHERE content=?", (SLOW,)).fetchall()
+    assert ("model", model_help.DOUBTED) in kept
+
+
 def test_a_turn_is_asked_about_once_until_it_grows(told: sqlite3.Connection, tmp_path: Path) -> None:
     """The second compaction asks about the new turn only, and whether the old issue is settled now."""
     switch()

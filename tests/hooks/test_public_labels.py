@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import labels
 import public_labels
+
+if TYPE_CHECKING:
+    import pytest
 
 SIDES = {"development", "held-out", "final", "last"}
 KNOWN = {*labels.CATEGORIES, "NONE"}

@@ -67,6 +67,21 @@ def lines() -> None:
     print()
 
 
+def agreement() -> None:
+    """How far two readers of the same sentences agree: what a rule or a model could reach at best."""
+    handed = [(one.label, one.second) for side in SIDES for one in labels.sentences(side)]
+    rows = public_labels._rows("sentences")
+    fresh = [(r["reader1"].rstrip("?"), r["reader2"].rstrip("?")) for r in rows if r["reader2"]]
+    for name, pairs in (("handed sessions", handed), ("public sessions", fresh)):
+        same = sum(one == two for one, two in pairs)
+        print(f"{name}: two readers agree on {share(same, len(pairs))}; of what the second names the first names")
+        for category in labels.CATEGORIES:
+            both = sum(one == two == category for one, two in pairs)
+            first, second = (sum(pair[n] == category for pair in pairs) for n in (0, 1))
+            print(f"{category:<12} {share(both, second):<31} and the other way round {share(both, first)}")
+    print()
+
+
 def public(side: str) -> None:
     """The same on public sessions, by reader, and where both readers agree."""
     views: dict[str, Callable[[tuple[str, ...]], str | None]] = {
@@ -124,12 +139,13 @@ def other_languages() -> None:
 
 
 if __name__ == "__main__":
+    agreement()
     if labels.available():
         judgments()
         lines()
     else:
         print("The labelled sessions are not on this machine.\n")
-    for half in ("development", "held-out", "final"):
+    for half in ("development", "held-out", "final", "last"):
         if public_labels.sessions(half):
             public(half)
     other_languages()

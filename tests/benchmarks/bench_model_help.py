@@ -99,7 +99,7 @@ class Score:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("side", choices=("development", "held-out", "final"))
+    parser.add_argument("side", choices=("development", "held-out", "final", "last"))
     parser.add_argument("--ask", metavar="MODEL")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--read", type=Path)

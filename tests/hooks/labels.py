@@ -39,6 +39,7 @@ class Sentence:
     start: int
     end: int
     label: str
+    second: str  # what a second reader took it for
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,10 @@ def sentences(side: str) -> list[Sentence]:
     """The labelled sentences of one side."""
     with (FOLDER / "sentences.tsv").open(encoding="utf-8") as rows:
         given = [
-            Sentence(r["file"], int(r["line"]), int(r["block"]), int(r["start"]), int(r["end"]), r["label"])
+            Sentence(
+                *(r["file"], int(r["line"]), int(r["block"]), int(r["start"]), int(r["end"])),
+                *(r["label"], r["second"].rstrip("?")),
+            )
             for r in csv.DictReader(rows, delimiter="\t")
         ]
     return [sentence for sentence in given if half(sentence.file) == side]

@@ -34,8 +34,8 @@ RANGES = 8
 SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
 STRONG = (
     *(("ISSUE", "Unresolved issues"), ("CONSTRAINT", "Constraints"), ("DECISION", "Decisions")),
-    # On sessions that the rules had not seen fewer than half of these were right (data/labels): they say what they are.
-    ("GUESS", "Picked by their wording alone; may be settled, or no such thing"),
+    # On sessions that the rules had not seen about half of these were right (data/labels), so they say what they are.
+    ("WORDING", "Picked by their wording alone; may be settled, or no such thing"),
 )
 
 
@@ -101,7 +101,7 @@ def _quoted(word: str) -> str:
 
 
 def gather(con: sqlite3.Connection, session_id: str) -> Material:
-    """Everything the block could hold, read from the memory; of the judgments those that rules may inject."""
+    """Everything the block could hold, read from the memory; of the judgments those that may be given back."""
     found = Material()
     turns = memory_read.turns(con, session_id)
     for turn in turns:
@@ -121,7 +121,7 @@ def gather(con: sqlite3.Connection, session_id: str) -> Material:
         text = hook_io.cut(row.content, LINE_LIMIT)
         kind, mark = row.category, ""
         if row.source == "rule" and kind != "IMPL" and not row.resolved:
-            kind, mark = "GUESS", f"{row.category.lower()}? "
+            kind, mark = "WORDING", f"{row.category.lower()}? "
         if row.category == "ISSUE" and row.resolved:
             found.resolved.append(Item(row.turn_number, "resolved", text))
         elif row.category == "ISSUE":

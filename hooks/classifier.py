@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 INJECTED = frozenset({"ISSUE", "CONSTRAINT", "DECISION", "IMPL"})
 """Categories that rules alone may put into the block; the others are kept for search."""
 
-SURE = 0.55  # below this a sentence is a guess: never injected, offered to the model where the user wants that
+SURE = 0.55  # below this a judgment is kept for search and never given back
 KEPT = 0.4  # below this it is not kept at all
 LONGEST = 160
 PER_TURN = {"ISSUE": 8, "CONSTRAINT": 6, "DECISION": 6, "IMPL": 5, "CONTEXT": 3}
@@ -64,7 +64,7 @@ _compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
 
 
 class Judgment:
-    """One thing worth keeping, with how sure the rules are (0 to 1) and, for a failing command, the command."""
+    """One thing worth keeping, with how sure its finder is (0 to 1) and, for a failing command, the command."""
 
     __slots__ = ("category", "command", "confidence", "content", "resolved", "role", "source")
 

@@ -8,15 +8,23 @@ Checked in tests/hooks/test_model_help.py and, with the real client, in tests/e2
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
+try:
+    from . import hook_io
+    from .turns import int_or_none
+except ImportError:  # run as a script: the folder of the script is on the path
+    import hook_io  # type: ignore[import-not-found,no-redef]
+    from turns import int_or_none  # type: ignore[import-not-found,no-redef]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
-GUARD = "THROUGHLINE_OFF"  # every hook returns at once where it sees it
+GUARD = hook_io.OFF_SWITCHES[0]  # every hook of ours returns at once where it sees it
+MOST_BYTES = 4 << 20  # of an answer; nothing longer is read
 SYSTEM = "You keep the notes of a coding session. Answer in exactly the form that the message asks for."
 ARGUMENTS = (
     *("--print", "--input-format", "text", "--output-format", "json", "--system-prompt", SYSTEM),
@@ -40,14 +48,10 @@ class Reply:
         self.sent = sent  # False where nothing can have been paid for
         counts = usage if isinstance(usage, dict) else {}
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        self.input_tokens = sum(_whole(counts.get(name)) for name in names)
-        self.output_tokens = _whole(counts.get("output_tokens"))
+        self.input_tokens = sum(int_or_none(counts.get(name)) or 0 for name in names)
+        self.output_tokens = int_or_none(counts.get("output_tokens")) or 0
         self.cost = float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None
         self.seconds = 0.0
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def side_by_side(
@@ -78,38 +82,67 @@ def side_by_side(
 def ask(request: str, model: str, patience: float) -> Reply:
     """One answer of the client on the path."""
     import shutil
-    import subprocess
     import tempfile
 
     program = shutil.which("claude")
     if program is None:
         return Reply(fault="claude is not on the path", sent=False)
-    env = {name: value for name, value in os.environ.items() if not name.startswith(NOT_PASSED_ON)}
-    with tempfile.TemporaryDirectory(prefix="throughline-", ignore_cleanup_errors=True) as folder:
-        try:
-            done = subprocess.run(  # noqa: S603  (the user's own client, the request on stdin, no shell)
-                [program, *ARGUMENTS, "--model", model],
-                input=request.encode("utf-8", "replace"),
-                capture_output=True,
-                cwd=folder,
-                env={**env, GUARD: "1"},
-                timeout=patience,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+    # Files instead of pipes: what the client starts may hold a pipe open long after it has ended itself.
+    with (
+        tempfile.TemporaryDirectory(prefix="throughline-", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as out,
+    ):
+        given.write(request.encode("utf-8", "replace"))
+        given.seek(0)
+        code = _run([program, *ARGUMENTS, "--model", model], folder, given.fileno(), out.fileno(), patience)
+        if code is None:
             return Reply(fault="not answered in time")
-    return _reply(done.stdout, done.returncode)
+        out.seek(0)
+        return _reply(out.read(MOST_BYTES), code)
+
+
+def _run(command: list[str], folder: str, given: int, out: int, patience: float) -> int | None:
+    """The exit code; None where the time was up and the command was ended with all that it had started."""
+    import subprocess
+
+    env = {name: value for name, value in os.environ.items() if not name.startswith(NOT_PASSED_ON)}
+    process = subprocess.Popen(  # noqa: S603  (the user's own client, the request on stdin, no shell)
+        command,
+        stdin=given,
+        stdout=out,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env={**env, GUARD: "1"},
+        start_new_session=True,
+    )
+    try:
+        return process.wait(timeout=patience)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        return None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the command and what it started."""
+    import contextlib
+    import signal
+
+    with contextlib.suppress(OSError):
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _reply(out: bytes, code: int) -> Reply:
-    try:
-        said = json.loads(out.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
+    said = hook_io.parse(out)
+    if said is None:
         return Reply(fault=f"the client ended with code {code} and without a result")
     text = said.get("result")
     usage, cost = said.get("usage"), said.get("total_cost_usd")
     if code or said.get("is_error") or not isinstance(text, str) or not text.strip():
-        return Reply(fault=f"the client reports {str(said.get('subtype') or text)[:80]}", usage=usage, cost=cost)
+        why = " ".join(str(text or said.get("subtype") or f"code {code}").split())
+        return Reply(fault=f"the client reports: {hook_io.cut(why, 200)}", usage=usage, cost=cost)
     return Reply(text, usage=usage, cost=cost)

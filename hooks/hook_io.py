@@ -25,6 +25,11 @@ LOG_LIMIT = 1 << 20
 OFF_SWITCHES = ("THROUGHLINE_OFF", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_SIMPLE")
 
 
+def off() -> bool:
+    """True inside a model call of our own, and where the client wants no hooks."""
+    return any(os.environ.get(name) for name in OFF_SWITCHES)
+
+
 def home() -> str:
     """The memory folder: $THROUGHLINE_HOME (spaces count as unset) or ~/.throughline."""
     given = os.environ.get("THROUGHLINE_HOME", "").strip()
@@ -114,7 +119,7 @@ def run(work: Callable[[dict[str, Any]], dict[str, Any] | str | None]) -> None:
     reply: dict[str, Any] | str | None = None
     sys.stdout = sys.stderr  # a stray print must not become part of the document
     try:
-        if not any(os.environ.get(name) for name in OFF_SWITCHES):
+        if not off():
             raw = read_stdin()
             event = parse(raw)
             if event is None:

@@ -101,14 +101,14 @@ def _put(con: sqlite3.Connection, session: str, turn: int, made: Judgment, conte
             "VALUES (?,?,?,?,?,?,?, CASE WHEN ? THEN datetime('now') END, ?,?,?,?)",
             (
                 *(session, turn, made.category, content, int(made.resolved)),
-                *((turn, "text") if made.resolved else (None, None)),
+                *((turn, _how(made)) if made.resolved else (None, None)),
                 *(int(made.resolved), made.confidence, made.command, key, made.source),
             ),
         )
         _count(con, session, made.category, "stored")
     elif old[1] == turn:
         if made.resolved and not old[2]:
-            _mark(con, session, old[0], turn, "text")
+            _mark(con, session, old[0], turn, _how(made))
     elif made.category == "ISSUE" and old[2] and not made.resolved and (old[3] or 0) < turn:
         con.execute(
             "UPDATE judgments SET resolved=0, resolved_at=NULL, resolved_turn=NULL, resolved_by=NULL WHERE id=?",
@@ -117,11 +117,15 @@ def _put(con: sqlite3.Connection, session: str, turn: int, made: Judgment, conte
         _count(con, session, "ISSUE", "repeated")
 
 
+def _how(made: Judgment) -> str:
+    """By what a judgment was found settled."""
+    return "model" if made.source == "model" else "text"
+
+
 def put_by_model(con: sqlite3.Connection, session: str, turn: int, made: Judgment) -> None:
     """A judgment of a model: it stands whatever the rules say of the turn later."""
-    content = made.content[:LONGEST]
-    key = content_key(made.category, content)
-    _put(con, session, turn, made, content, key)
+    key = content_key(made.category, made.content)
+    _put(con, session, turn, made, made.content, key)
     con.execute(
         "UPDATE judgments SET source='model', confidence=? WHERE session_id=? AND content_hash=?",
         (made.confidence, session, key),
@@ -130,7 +134,7 @@ def put_by_model(con: sqlite3.Connection, session: str, turn: int, made: Judgmen
 
 def settle(con: sqlite3.Connection, session: str, issue: int, turn: int) -> None:
     """An issue that a model found settled in that turn."""
-    _mark(con, session, issue, turn, "text")
+    _mark(con, session, issue, turn, "model")
 
 
 def _resolve(con: sqlite3.Connection, session: str, turn: Turn) -> None:

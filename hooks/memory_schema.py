@@ -65,7 +65,7 @@ CREATE TABLE judgments (
   resolved INTEGER NOT NULL DEFAULT 0,
   resolved_at TEXT,
   resolved_turn INTEGER,
-  resolved_by TEXT,                                 -- text | command | user
+  resolved_by TEXT,                                 -- text | command | model | user
   confidence REAL,
   command TEXT,                                     -- of an ISSUE: the command that failed
   content_hash TEXT NOT NULL,
@@ -169,7 +169,7 @@ CREATE TABLE model_requests (
   output_tokens INTEGER NOT NULL,
   cost_usd REAL,                                    -- as the client reports it; NULL where it does not
   seconds REAL NOT NULL,
-  outcome TEXT NOT NULL                             -- judged, or what went wrong
+  outcome TEXT NOT NULL                             -- asked | judged | what went wrong
 );
 CREATE INDEX idx_model_requests_session ON model_requests(session_id);
 UPDATE judgments SET source = 'tool' WHERE command IS NOT NULL;

@@ -4,14 +4,13 @@ Idea: the rules know wordings; a model that reads the sentences in their order k
 and seconds, so it is off until `"model_help": true` stands in config.json, and it is asked once per compaction, when
 the block is about to be built: about the turns that it has not seen, the newest first while the budget lasts. What it
 says replaces the judgments of the rules on these turns and their L1 lines; what the tools showed stays.
-Invariant: nothing is sent when the switch is off, inside a call of our own, or above the session's budget; every
-request is booked in `model_requests`; whatever goes wrong, L1 and L2 stay as the rules made them.
+Invariant: nothing is sent when the switch is off, inside a call of our own, or where our estimate is above what is left
+of the session's budget; every request is booked in `model_requests`; whatever goes wrong, L1 and L2 stay as the rules
+made them.
 Checked in tests/hooks/test_model_help.py and, with the real client, in tests/e2e.
 """
 
 from __future__ import annotations
-
-import os
 
 try:
     from . import classifier, client_call, hook_io, layers, memory_db, model_prompt, skeleton, token_estimator
@@ -39,8 +38,9 @@ BUDGET = 100_000  # tokens of a session, in and out
 PATIENCE = 40.0  # seconds for all requests of one compaction; the hook itself has 60
 SIDE_BY_SIDE = 4  # requests of one compaction
 MOST_ISSUES = 30  # open issues of before that are asked about again
-SURE, DOUBTED = 0.9, 0.5  # the second is kept for search and not given back
-REJECTED = 0.2  # what the rules took for something and the model did not: kept for search, never given back
+# How sure a judgment is: named by the model; doubted by it; made by the rules on a turn that the model has judged. The
+# last two are below `classifier.SURE`: kept for search, not given back.
+NAMED, DOUBTED, OVERRULED = 0.9, 0.5, 0.2
 
 
 class Settings:
@@ -68,7 +68,7 @@ def judge(
 ) -> tuple[int, int]:
     """Ask about the turns that no model has judged yet; (requests sent, requests that brought something)."""
     settings = Settings(hook_io.config())
-    if not settings.on or any(os.environ.get(name) for name in hook_io.OFF_SWITCHES):
+    if not settings.on or hook_io.off():
         return 0, 0
     issues = _open_issues(con, session)
     con.execute("BEGIN IMMEDIATE")  # of two copies of the hook one asks
@@ -95,11 +95,15 @@ def _book(
     con: sqlite3.Connection, session: str, settings: Settings, issues: dict[int, str]
 ) -> list[tuple[int, str, Chunk]]:
     """(row, request, chunk) of what the budget allows, noted before it is sent: a hook that is killed has paid, too."""
+    real, estimated = con.execute(
+        "SELECT real_tokens, estimated_tokens FROM sessions WHERE session_id=?", (session,)
+    ).fetchone() or (0, 0)
+    factor = token_estimator.factor(real, estimated)
     left = settings.budget - spent(con, session)
     booked = []
     for chunk in model_prompt.chunks(_unseen(con, session))[:SIDE_BY_SIDE]:
         request = model_prompt.request(chunk, issues)
-        tokens = token_estimator.estimate(request, 1.0)
+        tokens = token_estimator.estimate(request, factor)
         left -= tokens + model_prompt.answer_tokens(chunk)
         if left < 0:
             break
@@ -164,14 +168,14 @@ def _apply(con: sqlite3.Connection, session: str, chunk: Chunk, verdicts: Verdic
     for turn in chunk.turns:
         con.execute(
             "UPDATE judgments SET confidence=? WHERE session_id=? AND turn_number=? AND source='rule'",
-            (REJECTED, session, turn),
+            (OVERRULED, session, turn),
         )
         con.execute(
             "UPDATE turns SET model_items=? WHERE session_id=? AND turn_number=?", (chunk.items[turn], session, turn)
         )
     for number, verdict in sorted(verdicts.labels.items()):
         sentence = chunk.sentences[number]
-        sure = SURE if verdict.sure else DOUBTED
+        sure = NAMED if verdict.sure else DOUBTED
         made = classifier.Judgment(verdict.category, classifier.cut(sentence.text), sure, role=sentence.role)
         made.resolved, made.source = verdict.settled, "model"
         layers.put_by_model(con, session, sentence.turn, made)

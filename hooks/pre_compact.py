@@ -39,8 +39,7 @@ def work(event: dict[str, Any]) -> str | None:
     memory_db.count_run(con, "PreCompact")
     hook_io.attempt(lambda: spool.drain(con, calls.take))
     hook_io.attempt(lambda: ingest.catch_up(con, session, path))
-    if hook_io.config().get("model_help") is True:
-        hook_io.attempt(lambda: _ask_model(con, session))
+    hook_io.attempt(lambda: _ask_model(con, session))
     con.execute("BEGIN IMMEDIATE")
     try:
         block_id, made = delivery.prepare(con, session, trigger)
@@ -57,7 +56,7 @@ def work(event: dict[str, Any]) -> str | None:
 
 
 def _ask_model(con: sqlite3.Connection, session: str) -> None:
-    try:  # only where the user switched it on
+    try:
         from . import model_help
     except ImportError:
         import model_help  # type: ignore[import-not-found,no-redef]

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 
 try:
-    from . import sentences
+    from . import hook_io, sentences
 except ImportError:  # run as a script: the folder of the script is on the path
+    import hook_io  # type: ignore[import-not-found,no-redef]
     import sentences  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
@@ -34,13 +35,13 @@ def decisions(tools: Iterable[Any]) -> Iterator[str]:
         if call.sidechain or call.is_error or not call.output:
             continue
         if call.name == "AskUserQuestion":
-            for question, answer in answers(call):
+            for question, answer in _answers(call):
                 yield _fit(question, ADVISED.sub("", answer))
         elif call.name == "ExitPlanMode" and call.output.startswith(APPROVED):
             yield _plan(call)
 
 
-def answers(call: Any) -> Iterator[tuple[str, str]]:
+def _answers(call: Any) -> Iterator[tuple[str, str]]:
     """(question, answer) of a call of AskUserQuestion that the user answered."""
     asked = call.input.get("questions")
     if not call.output.startswith(ANSWERED) or not isinstance(asked, list):
@@ -59,11 +60,8 @@ def _fit(question: str, answer: str) -> str:
     words = " ".join(question.split())
     asks = [words[span.start : span.end] for span in sentences.spans(words)] or [words]
     room = LONGEST - min(len(answer), LONGEST // 2) - 3
-    shown = words if len(words) <= room else asks[-1]
-    if len(shown) > room:
-        shown = shown[: room - 1].rstrip() + "…"
-    rest = LONGEST - len(shown) - 3
-    return f"{shown} → {answer if len(answer) <= rest else answer[: rest - 1].rstrip() + '…'}"
+    shown = hook_io.cut(words if len(words) <= room else asks[-1], room)
+    return f"{shown} → {hook_io.cut(answer, LONGEST - len(shown) - 3)}"
 
 
 def _plan(call: Any) -> str:
@@ -73,4 +71,4 @@ def _plan(call: Any) -> str:
     title = " ".join((heading[1] if heading else text).split())
     where = f" (saved to {' '.join(saved[1].split())})" if saved else ""
     room = max(40, LONGEST - len("Plan approved: ") - len(where))
-    return f"Plan approved: {title if len(title) <= room else title[: room - 1].rstrip() + '…'}{where}"
+    return f"Plan approved: {hook_io.cut(title, room)}{where}"

@@ -20,7 +20,7 @@ REJECTED = (
     *("The user doesn't want to ", "Permission for this tool use was denied", "Permission to use "),
     *("Claude requested permissions", "[Request interrupted"),
 )
-INSTEAD = "he user said:\n"
+INSTEAD = "he user said:\n"  # "The", or "To tell you how to proceed, the"
 
 
 class ToolCall:

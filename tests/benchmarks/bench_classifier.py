@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,16 +69,16 @@ def lines() -> None:
 
 def agreement() -> None:
     """How far two readers of the same sentences agree: what a rule or a model could reach at best."""
-    handed = [(one.label, one.second) for side in SIDES for one in labels.sentences(side)]
-    rows = public_labels._rows("sentences")
+    first = [(one.label, one.second) for side in SIDES for one in labels.sentences(side)]
+    rows = public_labels.rows_of("sentences")
     fresh = [(r["reader1"].rstrip("?"), r["reader2"].rstrip("?")) for r in rows if r["reader2"]]
-    for name, pairs in (("handed sessions", handed), ("public sessions", fresh)):
+    for name, pairs in (("the nine sessions and the reserve", first), ("public sessions", fresh)):
         same = sum(one == two for one, two in pairs)
         print(f"{name}: two readers agree on {share(same, len(pairs))}; of what the second names the first names")
         for category in labels.CATEGORIES:
             both = sum(one == two == category for one, two in pairs)
-            first, second = (sum(pair[n] == category for pair in pairs) for n in (0, 1))
-            print(f"{category:<12} {share(both, second):<31} and the other way round {share(both, first)}")
+            by_one, by_two = (sum(pair[n] == category for pair in pairs) for n in (0, 1))
+            print(f"{category:<12} {share(both, by_two):<31} and the other way round {share(both, by_one)}")
     print()
 
 
@@ -93,7 +93,7 @@ def public(side: str) -> None:
     rows = [one for name in names for one in public_labels.labelled(name)]
     print(f"public, {side}: {len(names)} sessions, {len(rows)} sentences")
     for view, label in views.items():
-        right, made, wanted = Counter[str](), Counter[str](), Counter[str]()
+        right, made, wanted, kept = Counter[str](), Counter[str](), Counter[str](), 0
         for one in rows:
             said = label(one.found)
             if said is None:
@@ -103,10 +103,18 @@ def public(side: str) -> None:
             if verdict and classifier.injected(*verdict):
                 made[verdict[0]] += 1
                 right[verdict[0]] += verdict[0] == said
+                kept += said != "NONE"
+        if view == "reader 1":
+            print(f"picked by rules: {share(kept, sum(made.values()))} are worth keeping under some name")
         for category in labels.CATEGORIES:
             if wanted[category] and category != "CONTEXT":
                 hits = right[category]
                 print(f"{category:<12} {view:<12} {share(hits, made[category]):<31} {share(hits, wanted[category])}")
+    public_lines(side, names)
+
+
+def public_lines(side: str, names: list[str]) -> None:
+    """How many L1 lines hold the outcome by its words, and how many tell it as read when they were graded."""
     grades, tokens = [], []
     for name in names:
         known = public_labels.outcomes(name)
@@ -115,7 +123,18 @@ def public(side: str) -> None:
                 line = skeleton.line(turn)
                 grades.append(labels.held(line, known[turn.number], tuple(skeleton.STOPPED.values())))
                 tokens.append((skeleton.quarters(line) + 3) // 4)
-    print(f"lines: {share(sum(map(bool, grades)), len(grades))}, median {statistics.median(tokens):g} tokens\n")
+    print(f"lines: {share(sum(map(bool, grades)), len(grades))}, median {statistics.median(tokens):g} tokens")
+    sides = {row["session"]: row["side"] for row in public_labels.rows_of("sessions")}
+    read: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for row in public_labels.rows_of("lines"):
+        if sides[row["session"]] == side:
+            read[row["session"], row["turn"]][row["by"]] = row["tells"]
+    for by, told in (
+        ("by rules", [given["rules"] for given in read.values()]),
+        ("with model help", [given.get("model", given["rules"]) for given in read.values()]),
+    ):
+        print(f"as graded by reading, {by}: {share(told.count('yes'), len(told))} tell how the turn ended")
+    print()
 
 
 def other_languages() -> None:
@@ -145,7 +164,7 @@ if __name__ == "__main__":
         lines()
     else:
         print("The labelled sessions are not on this machine.\n")
-    for half in ("development", "held-out", "final", "last"):
-        if public_labels.sessions(half):
-            public(half)
+    for part in public_labels.SIDES:
+        if public_labels.sessions(part):
+            public(part)
     other_languages()

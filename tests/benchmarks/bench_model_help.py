@@ -25,7 +25,7 @@ from bench_classifier import share  # noqa: E402
 
 from lcm_lab.hooks import client_call, model_prompt, skeleton  # noqa: E402
 
-CATEGORIES = ("ISSUE", "DECISION", "CONSTRAINT", "IMPL")
+CATEGORIES = [category for category in labels.CATEGORIES if category != "CONTEXT"]
 
 
 def chunks(session: str) -> list[model_prompt.Chunk]:
@@ -76,7 +76,6 @@ class Score:
             if one.turn in chunk.asked:
                 word = named.get((one.turn, " ".join(one.text.split())[: model_prompt.LONGEST]), "")
                 self.made[word] += 1
-                self.wanted.update((label, reader) for reader, label in enumerate(one.found))
                 self.right.update((word, reader) for reader, label in enumerate(one.found) if label == word)
         known = public_labels.outcomes(session)
         for turn in public_labels.turns(session):
@@ -84,6 +83,11 @@ class Score:
                 line = skeleton.together(turn.user_text, verdicts.outcomes[turn.number])
                 self.held.append(labels.held(line, known[turn.number], ()))
                 self.tokens.append((skeleton.quarters(line) + 3) // 4)
+
+    def count(self, session: str) -> None:
+        """What there was to find, also where no request reached it (text before the first prompt)."""
+        for one in public_labels.labelled(session):
+            self.wanted.update((label, reader) for reader, label in enumerate(one.found))
 
     def show(self) -> None:
         """The table."""
@@ -99,15 +103,17 @@ class Score:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("side", choices=("development", "held-out", "final", "last"))
-    parser.add_argument("--ask", metavar="MODEL")
-    parser.add_argument("--write", type=Path)
-    parser.add_argument("--read", type=Path)
+    parser.add_argument("side", choices=public_labels.SIDES)
+    ways = parser.add_mutually_exclusive_group(required=True)
+    ways.add_argument("--ask", metavar="MODEL")
+    ways.add_argument("--write", type=Path)
+    ways.add_argument("--read", type=Path)
     asked = parser.parse_args()
     score = Score()
     for name in public_labels.sessions(asked.side):
-        for given, told in answers(name, asked):
+        score.count(name)
+        for part, told in answers(name, asked):
             if told is not None:
-                score.take(name, given, told)
+                score.take(name, part, told)
     if not asked.write:
         score.show()

@@ -2,8 +2,8 @@
 
 Idea: as in `labels`: positions and labels are ours, the texts are not. `LCM_LAB_PUBLIC_SESSIONS` names a folder with
 one file a session, `<session>.jsonl`: a line for each prompt and each text block of an answer, in the client's spelling.
-Two readers labelled the held-out half without seeing each other's labels, one reader the development half. The split is
-by repository.
+Two readers labelled the sides that are measured without seeing each other's labels, one reader the development side. The
+split is by repository.
 Invariant: a sentence counts only where its text has the hash that was labelled.
 """
 
@@ -27,6 +27,7 @@ from lcm_lab.hooks.turns import Turn
 FOLDER = labels.FOLDER / "public"
 SESSIONS = Path(os.environ.get("LCM_LAB_PUBLIC_SESSIONS") or "no folder is named")
 READERS = ("1", "2")
+SIDES = ("development", "held-out", "final", "last")  # the last three in the order in which they were met
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ class Labelled:
 
 def sessions(side: str) -> list[str]:
     """The sessions of a side that are on this machine."""
-    return [row["session"] for row in _rows("sessions") if row["side"] == side and _file(row["session"]).is_file()]
+    return [row["session"] for row in rows_of("sessions") if row["side"] == side and _file(row["session"]).is_file()]
 
 
 def labelled(session: str) -> list[Labelled]:
     """Every sentence of a session in its order."""
-    rows = {(int(r["block"]), int(r["start"])): r for r in _rows("sentences") if r["session"] == session}
+    rows = {(int(r["block"]), int(r["start"])): r for r in rows_of("sentences") if r["session"] == session}
     found, turn = [], 0
     for block, role, text in _blocks(session):
         turn += role == "user"
@@ -80,7 +81,7 @@ def outcomes(session: str) -> dict[int, labels.Outcome]:
     """How each turn ended, in the words that any reader marked."""
     texts = {block: text for block, _, text in _blocks(session)}
     grouped: dict[int, list[dict[str, str]]] = defaultdict(list)
-    for row in _rows("outcomes"):
+    for row in rows_of("outcomes"):
         if row["session"] == session:
             grouped[int(row["turn"])].append(row)
     found = {}
@@ -95,7 +96,8 @@ def outcomes(session: str) -> dict[int, labels.Outcome]:
 
 
 @cache
-def _rows(name: str) -> list[dict[str, str]]:
+def rows_of(name: str) -> list[dict[str, str]]:
+    """One of the three tables."""
     with (FOLDER / f"{name}.tsv").open(encoding="utf-8", newline="") as rows:
         return list(csv.DictReader(rows, delimiter="\t"))
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lcm_lab.hooks import calls, memory_db, memory_read, spool, token_estimator
+from lcm_lab.hooks import calls, memory_db, memory_read, memory_schema, spool, token_estimator
 
 
 def put(con: sqlite3.Connection, source: str, output: str | None, **more: Any) -> None:
@@ -276,3 +279,54 @@ def test_a_single_event_shows_about_what_the_model_saw() -> None:
         calls.of_event(json.loads(json.dumps({**given, "tool_response": "x"})), masked=True)[0] for _ in range(2)
     )
     assert first["source_id"] == again["source_id"]
+
+
+def version_1(where: Path) -> sqlite3.Connection:
+    """A memory as the hooks made it before a model could be asked, with a session, a turn and three judgments."""
+    con = sqlite3.connect(where, isolation_level=None)
+    for script in memory_schema.MIGRATIONS[1]:
+        con.executescript(script)
+    con.execute("PRAGMA user_version=1")
+    con.execute("INSERT INTO sessions(session_id, project_path, total_turns) VALUES ('s', '/p', 1)")
+    con.execute("INSERT INTO turns(session_id, turn_number, state, items) VALUES ('s', 1, 'complete', 1)")
+    for number, command in enumerate((None, "pytest", None)):
+        con.execute(
+            "INSERT INTO judgments(session_id, turn_number, category, content, confidence, command, content_hash) "
+            "VALUES ('s', 1, 'ISSUE', ?, 0.9, ?, ?)",
+            (f"fault {number}", command, str(number)),
+        )
+    return con
+
+
+def test_a_memory_of_version_1_is_read_as_it_is_and_migrated_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers do not need the new columns; the first hook adds them and loses nothing."""
+    monkeypatch.setenv("THROUGHLINE_HOME", str(tmp_path))
+    old = version_1(tmp_path / memory_db.FILE)
+    before = [(row.content, row.source) for row in memory_read.judgments(old, "s")]
+    assert before == [("fault 0", "rule"), ("fault 1", "tool"), ("fault 2", "rule")]
+    assert memory_read.model_use(old).requests == 0
+    old.close()
+    con = memory_db.connect()
+    assert con.execute("PRAGMA user_version").fetchone() == (memory_schema.VERSION,)
+    assert [(row.content, row.source) for row in memory_read.judgments(con, "s")] == before
+    assert con.execute("SELECT model_items FROM turns").fetchall() == [(None,)]
+    con.close()
+
+
+def test_eight_processes_meet_an_old_memory_at_once(tmp_path: Path) -> None:
+    """One of them migrates it, the others wait."""
+    version_1(tmp_path / memory_db.FILE).close()
+    code = "import memory_db; print(memory_db.connect().execute('SELECT count(source) FROM judgments').fetchone())"
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-S", "-E", "-c", code],
+            cwd=Path(memory_db.__file__).resolve().parent,
+            env={**os.environ, "THROUGHLINE_HOME": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(8)
+    ]
+    assert [run.communicate()[0] for run in runs] == ["(3,)\n"] * 8

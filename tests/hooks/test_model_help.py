@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from lcm_lab.hooks import block, client_call, hook_io, ingest, lookup, memory_db, memory_read, model_help, model_prompt
 from lcm_lab.hooks.client_call import Reply
+from lcm_lab.summarizer import claude_cli
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -138,6 +139,45 @@ def test_a_turn_is_asked_about_once_until_it_grows(told: sqlite3.Connection, tmp
     assert model_help.judge(told, "s", model) == (1, 1)
     assert CHOSEN not in model.requests[0]
     assert [row[1:] for row in judgments(told)] == [("ISSUE", SLOW, 1), ("IMPL", "Something else was renamed.", 0)]
+    assert told.execute("SELECT resolved_by FROM judgments WHERE content=? AND resolved", (SLOW,)).fetchone() == (
+        "model",
+    )
+
+
+def test_a_turn_that_grew_is_asked_about_again(told: sqlite3.Connection, tmp_path: Path) -> None:
+    """A compaction in the middle of a turn, and another one later in the same turn."""
+    switch()
+    w = session(tmp_path)
+    w.ask("third, and a long one")
+    w.say("We drop the index for now.")
+    save(w, tmp_path)
+    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    assert model_help.judge(told, "s", Model({"drop the index": "DECISION"})) == (1, 1)
+    w.say("We keep the table, though.", stop="end_turn")
+    save(w, tmp_path)
+    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    model = Model({"keep the table": "DECISION"})
+    assert model_help.judge(told, "s", model) == (1, 1)
+    assert "We keep the table, though." in model.requests[0]
+    assert SLOW not in model.requests[0]
+
+
+def test_at_most_four_requests_at_once(con: sqlite3.Connection, tmp_path: Path) -> None:
+    """Of a very long session the newest turns; the others have their turn the next time."""
+    switch(model_help_tokens=10_000_000)
+    w = Writer(prompt_ids=True)
+    for number in range(12):
+        w.ask(f"request number {number}")
+        w.say(" ".join(f"Sentence {n} of answer {number} is here." for n in range(95)), stop="end_turn")
+    save(w, tmp_path)
+    ingest.catch_up(con, "s", str(tmp_path / "s.jsonl"))
+    first, second = Model({"answer 11": "IMPL"}), Model({"answer 0": "IMPL"})
+    assert model_help.judge(con, "s", first)[0] == len(first.requests) == model_help.SIDE_BY_SIDE
+    assert any("answer 11 " in request for request in first.requests)
+    assert not any("answer 0 " in request for request in first.requests)
+    con.execute("UPDATE turns SET model_items=items WHERE turn_number > 4")
+    model_help.judge(con, "s", second)
+    assert any("answer 0 " in request for request in second.requests)
 
 
 def test_what_the_rules_say_later_does_not_undo_it(told: sqlite3.Connection, tmp_path: Path) -> None:
@@ -240,6 +280,20 @@ def test_any_answer_is_read_without_harm(text: str, lines: list[str]) -> None:
         assert set(found.fixed) <= {3}
 
 
+def _switches(arguments: tuple[str, ...]) -> list[str]:
+    """Without the words of the system prompt."""
+    place = arguments.index("--system-prompt")
+    return sorted((*arguments[:place], *arguments[place + 2 :]))
+
+
+def running(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class TestClient:
     """The user's client as a program, a small one in its place."""
 
@@ -269,7 +323,7 @@ class TestClient:
         ("printed", "code", "fault"),
         [
             ("error: unknown option '--tools'", 1, "ended with code 1"),
-            ({**RESULT, "is_error": True, "result": "Not logged in"}, 1, "the client reports success"),
+            ({**RESULT, "is_error": True, "result": "Not logged in"}, 1, "the client reports: Not logged in"),
             ({**RESULT, "result": "  "}, 0, "the client reports"),
             ([1], 0, "without a result"),
         ],
@@ -280,13 +334,44 @@ class TestClient:
         reply = client_call.ask("x", "haiku", 20)
         assert (reply.text, fault in reply.fault) == ("", True), reply.fault
 
-    def test_it_is_ended_at_the_deadline(self, fake: FakeClaude) -> None:
-        """Several at once do not take longer than one."""
-        fake.does("time.sleep(60)")
+    def test_it_is_ended_at_the_deadline(self, fake: FakeClaude, tmp_path: Path) -> None:
+        """With what it started, which holds its output open."""
+        pids = tmp_path / "pids"
+        fake.does(
+            "import subprocess\n"
+            "child = subprocess.Popen(['/bin/sleep', '60'])\n"
+            f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
+            "time.sleep(60)"
+        )
         begun = time.monotonic()
-        replies = client_call.side_by_side(["a", "b", "c"], "haiku", 0.5, client_call.ask)
-        assert [reply.fault for reply in replies] == ["not answered in time"] * 3
-        assert time.monotonic() - begun < 10
+        assert client_call.ask("a", "haiku", 3).fault == "not answered in time"
+        assert time.monotonic() - begun < 20
+        for pid in map(int, pids.read_text().split()):
+            assert not running(pid)
+
+    def test_several_are_asked_at_the_same_time(self, fake: FakeClaude, tmp_path: Path) -> None:
+        """Each waits until all four are there."""
+        fake.does(
+            f"open({str(tmp_path)!r} + f'/here-{{os.getpid()}}', 'w').close()\n"
+            f"while len([n for n in os.listdir({str(tmp_path)!r}) if n.startswith('here-')]) < 4: time.sleep(0.05)\n"
+            f"print({json.dumps(RESULT)!r})"
+        )
+        replies = client_call.side_by_side(["a", "b", "c", "d"], "haiku", 60, client_call.ask)
+        assert [reply.text for reply in replies] == ["Port is 443."] * 4
+
+    def test_what_it_leaves_running_is_not_waited_for(self, fake: FakeClaude) -> None:
+        """Something that it started holds its output open after it has answered."""
+        fake.does(f"import subprocess; subprocess.Popen(['/bin/sleep', '20']); print({json.dumps(RESULT)!r})")
+        begun = time.monotonic()
+        assert client_call.ask("a", "haiku", 60).text == "Port is 443."
+        assert time.monotonic() - begun < 19
+
+    def test_its_switches_are_those_of_the_summarizer(self) -> None:
+        """Two programs keep the same client apart from the user's set-up; hooks cannot import the other one's list."""
+        assert _switches(client_call.ARGUMENTS) == _switches(claude_cli._ARGUMENTS)
+        for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT"):
+            assert claude_cli._NOT_PASSED_ON.fullmatch(name)
+            assert name.startswith(client_call.NOT_PASSED_ON)
 
     def test_no_client(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         """Nothing on the path."""

@@ -10,7 +10,7 @@ import pytest
 import lcm_lab
 from lcm_lab import places
 from lcm_lab.errors import NotAStore, StoreError, StoreMissing
-from lcm_lab.hooks import memory_db
+from lcm_lab.hooks import memory_db, memory_schema
 
 
 def test_the_file_has_the_name_that_the_hooks_give_it() -> None:
@@ -53,6 +53,27 @@ def test_the_path_is_a_folder_a_file_or_what_the_environment_names(
     assert places.memory_path(env={"THROUGHLINE_HOME": "  "})[1] == "the default place"
 
 
+def test_a_memory_that_no_newer_hook_has_opened_yet_is_read(tmp_path: Path) -> None:
+    """Version 1 lacks the requests to a model and who found what; reading it changes nothing."""
+    with closing(sqlite3.connect(tmp_path / memory_db.FILE)) as connection:
+        for script in memory_schema.MIGRATIONS[1]:
+            connection.executescript(script)
+        connection.execute("INSERT INTO sessions(session_id, project_path) VALUES ('s', '/p')")
+        connection.execute("INSERT INTO turns(session_id, turn_number, state) VALUES ('s', 1, 'complete')")
+        connection.execute(
+            "INSERT INTO judgments(session_id, turn_number, category, content, confidence, content_hash) "
+            "VALUES ('s', 1, 'ISSUE', 'a fault', 0.9, 'h')"
+        )
+        connection.execute("PRAGMA user_version=1")
+        connection.commit()
+    memory = lcm_lab.open_memory(tmp_path)
+    assert memory.stats().model_help.requests == 0
+    assert [one.source for one in memory.issues("s").rows] == ["rule"]
+    assert "a fault" in "\n".join(memory.block("s").parts)
+    with closing(sqlite3.connect(tmp_path / memory_db.FILE)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+
+
 def test_what_is_wrong_is_said(tmp_path: Path, own_folder: Path) -> None:
     with pytest.raises(StoreMissing, match="lcm-lab memory import"):
         lcm_lab.open_memory(tmp_path / "nothing")
@@ -62,7 +83,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, own_folder: Path) -> None:
     with pytest.raises(NotAStore, match="no session memory"):
         lcm_lab.open_memory(other).sessions()
     with closing(sqlite3.connect(own_folder / memory_db.FILE)) as connection:
-        connection.execute(f"PRAGMA user_version={memory_db.VERSION + 1}")
+        connection.execute(f"PRAGMA user_version={memory_schema.VERSION + 1}")
     with pytest.raises(StoreError, match="newer hooks"):
         lcm_lab.open_memory(own_folder).sessions()
     torn = tmp_path / "torn.db"

@@ -163,7 +163,7 @@ def _messages(turn: Any) -> Iterator[tuple[str, str]]:
     """Who said what, without the middle of anything very long."""
     if turn.command is None:
         yield "user", _ends(turn.user_text, USER_SHARE)
-    for text in turn.followups:
+    for text in (*turn.followups, *turn.refusals):
         yield "user", _ends(text, USER_SHARE)
     given = [*turn.assistant_texts]
     if turn.final_text and turn.final_text not in given[-1:]:
@@ -202,7 +202,7 @@ def _of_tools(turn: Any, told: bool) -> Iterator[Judgment]:  # noqa: FBT001  (an
     for content in replies.decisions(turn.tools):
         yield Judgment("DECISION", content, 0.9, role="tool")
     for command, error in commands.still_failing(turn.tools):
-        shown = command if len(command) <= 70 else command[:69] + "…"
+        shown = commands.whole_words(command, 70)
         content = cut(f"`{shown}` fails: {error}")
         yield Judgment("ISSUE", content, 0.9, role="tool", command=command)
     changed = [] if told else commands.changed_files(turn.tools)
@@ -212,8 +212,8 @@ def _of_tools(turn: Any, told: bool) -> Iterator[Judgment]:  # noqa: FBT001  (an
 
 
 def _fewest(found: list[Judgment]) -> list[Judgment]:
-    """At most so many of each category: the surest, and of equals the last."""
-    kept: set[int] = set()
+    """What the tools show, and at most so many of each category: the surest, and of equals the last."""
+    kept = {number for number, j in enumerate(found) if j.source == "tool"}
     for category, most in PER_TURN.items():
         ranked = [(j.confidence, number) for number, j in enumerate(found) if j.category == category]
         kept |= {number for _, number in sorted(ranked, reverse=True)[:most]}

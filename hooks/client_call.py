@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GUARD = hook_io.OFF_SWITCHES[0]  # every hook of ours returns at once where it sees it
-MOST_BYTES = 4 << 20  # of an answer; nothing longer is read
+MOST_BYTES = 1 << 20  # of an answer; a client that writes more is ended
+GLANCE = 0.2  # seconds between two looks at how much it has written
 SYSTEM = "You keep the notes of a coding session. Answer in exactly the form that the message asks for."
 ARGUMENTS = (
     *("--print", "--input-format", "text", "--output-format", "json", "--system-prompt", SYSTEM),
@@ -38,7 +39,7 @@ NOT_PASSED_ON = ("CLAUDECODE", "CLAUDE_CODE_SESSION", "CLAUDE_CODE_CHILD", "CLAU
 class Reply:
     """An answer and what it cost; without a text, what went wrong."""
 
-    __slots__ = ("cost", "fault", "input_tokens", "output_tokens", "seconds", "sent", "text")
+    __slots__ = ("cost", "counted", "fault", "input_tokens", "output_tokens", "seconds", "sent", "text")
 
     def __init__(
         self, text: str = "", *, fault: str = "", usage: object = None, cost: object = None, sent: bool = True
@@ -48,10 +49,18 @@ class Reply:
         self.sent = sent  # False where nothing can have been paid for
         counts = usage if isinstance(usage, dict) else {}
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        self.input_tokens = sum(int_or_none(counts.get(name)) or 0 for name in names)
-        self.output_tokens = int_or_none(counts.get("output_tokens")) or 0
-        self.cost = float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None
+        self.counted = isinstance(usage, dict)  # whether the client said what it used, be it nothing
+        self.input_tokens = sum(_within(counts.get(name)) for name in names)
+        self.output_tokens = _within(counts.get("output_tokens"))
+        self.cost: float | None = None
+        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e6:
+            self.cost = float(cost)
         self.seconds = 0.0
+
+
+def _within(value: object) -> int:
+    """A count as it can be: a whole number from 0 to a thousand million."""
+    return min(max(int_or_none(value) or 0, 0), 10**9)
 
 
 def side_by_side(
@@ -67,7 +76,7 @@ def side_by_side(
         try:
             replies[place] = ask(requests[place], model, patience)
         except Exception as error:  # noqa: BLE001  a hook never fails on what is optional
-            replies[place] = Reply(fault=f"{type(error).__name__}: {error}"[:200])
+            replies[place] = Reply(fault=f"{type(error).__name__}: {error}"[:200], sent=False)
         replies[place].seconds = time.monotonic() - begun
 
     threads = [threading.Thread(target=one, args=(place,), daemon=True) for place in range(len(requests))]
@@ -96,14 +105,14 @@ def ask(request: str, model: str, patience: float) -> Reply:
         given.write(request.encode("utf-8", "replace"))
         given.seek(0)
         code = _run([program, *ARGUMENTS, "--model", model], folder, given.fileno(), out.fileno(), patience)
-        if code is None:
-            return Reply(fault="not answered in time")
+        if isinstance(code, str):
+            return Reply(fault=code)
         out.seek(0)
         return _reply(out.read(MOST_BYTES), code)
 
 
-def _run(command: list[str], folder: str, given: int, out: int, patience: float) -> int | None:
-    """The exit code; None where the time was up and the command was ended with all that it had started."""
+def _run(command: list[str], folder: str, given: int, out: int, patience: float) -> int | str:
+    """The exit code; why, where the command was ended with all that it had started."""
     import subprocess
 
     env = {name: value for name, value in os.environ.items() if not name.startswith(NOT_PASSED_ON)}
@@ -116,11 +125,15 @@ def _run(command: list[str], folder: str, given: int, out: int, patience: float)
         env={**env, GUARD: "1"},
         start_new_session=True,
     )
-    try:
-        return process.wait(timeout=patience)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        return None
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return process.wait(timeout=GLANCE)
+        except subprocess.TimeoutExpired:
+            flooded = os.fstat(out).st_size > MOST_BYTES
+            if flooded or time.monotonic() > until:
+                _end(process)
+                return "answered far too much" if flooded else "not answered in time"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -127,7 +127,12 @@ def _complaint(output: str) -> str:
     body = COLOUR.sub("", output[:20_000])
     start = body.find("\n") + 1 if body.startswith(("Exit code", "Error: Exit code")) else 0
     found = FAULT_LINE.search(body, start)
-    return " ".join(found.group().split())[:110] if found else ""
+    return whole_words(" ".join(found.group().split()), 110) if found else ""
+
+
+def whole_words(text: str, most: int) -> str:
+    """At most so many characters, cut between words: half a secret would be no pattern any more."""
+    return text if len(text) <= most else text[: most - 1].rpartition(" ")[0] + "…"
 
 
 def changed_files(tools: Iterable[Any]) -> list[str]:

@@ -41,7 +41,7 @@ def config(folder: str = "") -> dict[str, Any]:
     try:
         with open(os.path.join(folder or home(), "config.json"), "rb") as file:
             given = json.loads(file.read(1 << 20))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return given if isinstance(given, dict) else {}
 

@@ -251,12 +251,13 @@ def _store_texts(
     con: sqlite3.Connection, session: str, number: int, turn: transcript.Turn, factor: float, *, masked: bool
 ) -> int:
     """Keep what both sides said; about how many tokens it is."""
-    user_texts = [turn.user_text, *turn.followups]
+    typed = [turn.user_text, *turn.followups]
+    user_texts = [*typed, *turn.refusals]
     for kind, texts in (("user", user_texts), ("assistant", turn.assistant_texts)):
         for place, text in enumerate(texts):
             shown = calls.mask(text, on=masked)
             put_text(con, session, number, kind, place, shown, factor)
-            if kind == "user" and place:
+            if kind == "user" and 0 < place < len(typed):
                 numbering.drop_announced(con, session, number, shown)
     return sum(token_estimator.estimate(text, factor) for text in (*user_texts, *turn.assistant_texts))
 

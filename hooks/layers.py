@@ -48,6 +48,7 @@ def content_key(category: str, content: str) -> str:
 
 def store(con: sqlite3.Connection, session: str, turn: Turn, *, mask: Callable[[str], str]) -> None:
     """Bring L1 and L2 of the turn up to its present state; to be called inside a transaction."""
+    turn = turn.masked(mask)  # before anything is cut: half a secret is no pattern any more
     if turn.state != "open":
         try:
             summary = skeleton.line(turn)
@@ -133,8 +134,9 @@ def put_by_model(con: sqlite3.Connection, session: str, turn: int, made: Judgmen
 
 
 def settle(con: sqlite3.Connection, session: str, issue: int, turn: int) -> None:
-    """An issue that a model found settled in that turn."""
-    _mark(con, session, issue, turn, "model")
+    """An issue that a model found settled in that turn, unless somebody was faster."""
+    if con.execute("SELECT 1 FROM judgments WHERE id=? AND resolved=0", (issue,)).fetchone():
+        _mark(con, session, issue, turn, "model")
 
 
 def _resolve(con: sqlite3.Connection, session: str, turn: Turn) -> None:

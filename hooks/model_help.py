@@ -12,8 +12,12 @@ Checked in tests/hooks/test_model_help.py and, with the real client, in tests/e2
 
 from __future__ import annotations
 
+import re
+import time
+
 try:
     from . import classifier, client_call, hook_io, layers, memory_db, model_prompt, skeleton, token_estimator
+    from .turns import int_or_none
 except ImportError:  # run as a script: the folder of the script is on the path
     import classifier  # type: ignore[import-not-found,no-redef]
     import client_call  # type: ignore[import-not-found,no-redef]
@@ -23,6 +27,7 @@ except ImportError:  # run as a script: the folder of the script is on the path
     import model_prompt  # type: ignore[import-not-found,no-redef]
     import skeleton  # type: ignore[import-not-found,no-redef]
     import token_estimator  # type: ignore[import-not-found,no-redef]
+    from turns import int_or_none  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +38,13 @@ if TYPE_CHECKING:
     from .client_call import Reply
     from .model_prompt import Chunk, Verdicts
 
+    Issues = dict[int, tuple[int, str]]  # by id: the turn and what is wrong
+
 MODEL = "sonnet"
 BUDGET = 100_000  # tokens of a session, in and out
-PATIENCE = 40.0  # seconds for all requests of one compaction; the hook itself has 60
+PATIENCE = 40.0  # seconds for all requests of one compaction
+HOOK = 52.0  # seconds for the hook as a whole: the client allows 60
+NAME = re.compile(r"[\w.:@/\[\]-]{1,100}")  # of a model
 SIDE_BY_SIDE = 4  # requests of one compaction
 MOST_ISSUES = 30  # open issues of before that are asked about again
 # How sure a judgment is: named by the model; doubted by it; made by the rules on a turn that the model has judged. The
@@ -51,8 +60,8 @@ class Settings:
     def __init__(self, config: dict[str, Any]) -> None:
         self.on = config.get("model_help") is True
         model, budget = config.get("model_help_model"), config.get("model_help_tokens")
-        self.model = model.strip() if isinstance(model, str) and model.strip() else MODEL
-        self.budget = budget if isinstance(budget, int) and not isinstance(budget, bool) and budget >= 0 else BUDGET
+        self.model = model.strip() if isinstance(model, str) and NAME.fullmatch(model.strip()) else MODEL
+        self.budget = BUDGET if budget is None else max(int_or_none(budget) or 0, 0)  # what is no number allows nothing
 
 
 def spent(con: sqlite3.Connection, session: str) -> int:
@@ -64,11 +73,19 @@ def spent(con: sqlite3.Connection, session: str) -> int:
 
 
 def judge(
-    con: sqlite3.Connection, session: str, ask: Callable[[str, str, float], Reply] | None = None
+    con: sqlite3.Connection,
+    session: str,
+    ask: Callable[[str, str, float], Reply] | None = None,
+    *,
+    begun: float | None = None,
 ) -> tuple[int, int]:
-    """Ask about the turns that no model has judged yet; (requests sent, requests that brought something)."""
+    """Ask about the turns that no model has judged yet; (requests sent, requests that brought something).
+
+    `begun` is when the hook started (`time.monotonic`): what it has used of its time is not there any more.
+    """
     settings = Settings(hook_io.config())
-    if not settings.on or hook_io.off():
+    patience = PATIENCE if begun is None else min(PATIENCE, HOOK - (time.monotonic() - begun))
+    if not settings.on or hook_io.off() or patience < 1:
         return 0, 0
     issues = _open_issues(con, session)
     con.execute("BEGIN IMMEDIATE")  # of two copies of the hook one asks
@@ -78,12 +95,14 @@ def judge(
     except BaseException:
         con.execute("ROLLBACK")
         raise
-    replies = client_call.side_by_side([r for _, r, _ in chosen], settings.model, PATIENCE, ask or client_call.ask)
+    replies = client_call.side_by_side([r for _, r, _ in chosen], settings.model, patience, ask or client_call.ask)
     useful = 0
     for (number, _, chunk), reply in zip(chosen, replies, strict=True):
-        verdicts = model_prompt.read(reply.text, chunk, issues) if reply.text else None
+        text = memory_db.clean(reply.text)
+        verdicts = model_prompt.read(text, chunk, _before(chunk, issues)) if text else None
         useful += verdicts is not None
-        _store(con, session, number, chunk, reply, verdicts)
+        # each by itself: what one of them meets must not lose the others, which are paid for, too
+        hook_io.attempt(lambda n=number, c=chunk, r=reply, v=verdicts: _store(con, session, n, c, r, v))  # type: ignore[misc]
         if verdicts is None:
             hook_io.log(
                 f"model help brought nothing for turns up to {chunk.turns[-1]}: {reply.fault or 'not understood'}"
@@ -91,9 +110,7 @@ def judge(
     return len(chosen), useful
 
 
-def _book(
-    con: sqlite3.Connection, session: str, settings: Settings, issues: dict[int, str]
-) -> list[tuple[int, str, Chunk]]:
+def _book(con: sqlite3.Connection, session: str, settings: Settings, issues: Issues) -> list[tuple[int, str, Chunk]]:
     """(row, request, chunk) of what the budget allows, noted before it is sent: a hook that is killed has paid, too."""
     real, estimated = con.execute(
         "SELECT real_tokens, estimated_tokens FROM sessions WHERE session_id=?", (session,)
@@ -102,7 +119,7 @@ def _book(
     left = settings.budget - spent(con, session)
     booked = []
     for chunk in model_prompt.chunks(_unseen(con, session))[:SIDE_BY_SIDE]:
-        request = model_prompt.request(chunk, issues)
+        request = model_prompt.request(chunk, _before(chunk, issues))
         tokens = token_estimator.estimate(request, factor)
         left -= tokens + model_prompt.answer_tokens(chunk)
         if left < 0:
@@ -132,14 +149,19 @@ def _unseen(con: sqlite3.Connection, session: str) -> list[model_prompt.Said]:
     ]
 
 
-def _open_issues(con: sqlite3.Connection, session: str) -> dict[int, str]:
+def _before(chunk: Chunk, issues: Issues) -> dict[int, str]:
+    """The issues of earlier turns: only what comes after an issue can settle it."""
+    return {number: text for number, (turn, text) in issues.items() if turn < chunk.turns[0]}
+
+
+def _open_issues(con: sqlite3.Connection, session: str) -> Issues:
     rows = con.execute(
-        "SELECT j.id, j.content FROM judgments j JOIN turns t USING (session_id, turn_number) WHERE j.session_id=? "
-        "AND j.category='ISSUE' AND j.resolved=0 AND j.confidence >= ? AND t.model_items >= t.items "
-        "ORDER BY j.id DESC LIMIT ?",
+        "SELECT j.id, j.turn_number, j.content FROM judgments j JOIN turns t USING (session_id, turn_number) "
+        "WHERE j.session_id=? AND j.category='ISSUE' AND j.resolved=0 AND j.confidence >= ? "
+        "AND t.model_items >= t.items ORDER BY j.id DESC LIMIT ?",
         (session, classifier.SURE, MOST_ISSUES),
     )
-    return {int(issue): str(content) for issue, content in rows}
+    return {int(issue): (int(turn), str(content)) for issue, turn, content in rows}
 
 
 def _store(
@@ -147,16 +169,16 @@ def _store(
 ) -> None:
     con.execute("BEGIN IMMEDIATE")
     try:
-        con.execute(
+        there = con.execute(
             "UPDATE model_requests SET input_tokens=coalesce(?, input_tokens), output_tokens=?, cost_usd=?, seconds=?, "
             "outcome=? WHERE id=?",
             (
-                (reply.input_tokens or None) if reply.sent else 0,
+                reply.input_tokens if reply.counted or not reply.sent else None,
                 *(reply.output_tokens, reply.cost, round(reply.seconds, 2)),
-                *("judged" if verdicts is not None else reply.fault or "not understood", number),
+                *("judged" if verdicts is not None else memory_db.clean(reply.fault or "not understood"), number),
             ),
-        )
-        if verdicts is not None:
+        ).rowcount
+        if verdicts is not None and there:  # the session may have been forgotten meanwhile
             _apply(con, session, chunk, verdicts)
         con.execute("COMMIT")
     except BaseException:

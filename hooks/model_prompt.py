@@ -65,7 +65,7 @@ Open before these turns (answer "#<number> FIXED" where a line below shows that 
 VERDICT = re.compile(
     r"^[^\w#]{0,4}(#?\d{1,9})\W{1,4}(ISSUE|FIXED|CONSTRAINT|DECISION|IMPL|CONTEXT)\b([*_` ]{0,4}\?)?", re.MULTILINE
 )
-LINE = re.compile(r"^\W{0,4}T(\d{1,9})\b[\s:.)-]*(\S[^\n]*)$", re.MULTILINE)
+LINE = re.compile(r"^\W{0,4}T(\d{1,9})\b[ \t:.)-]{0,9}([^\s][^\n]{0,399})$", re.MULTILINE)
 
 
 class Said:
@@ -122,7 +122,7 @@ class Verdicts:
     def __init__(self) -> None:
         self.labels: dict[int, Verdict] = {}
         self.outcomes: dict[int, str] = {}
-        self.fixed: list[int] = []
+        self.fixed: set[int] = set()
 
 
 def chunks(said: list[Said]) -> list[Chunk]:
@@ -198,11 +198,11 @@ def read(answer: str, chunk: Chunk, issues: dict[int, str]) -> Verdicts | None:
     for number, word, doubt in VERDICT.findall(answer):
         if number.startswith("#"):
             if word == "FIXED" and not doubt and int(number[1:]) in issues:
-                found.fixed.append(int(number[1:]))
+                found.fixed.add(int(number[1:]))
         elif int(number) in chunk.sentences:
             found.labels.setdefault(int(number), Verdict(word, sure=not doubt))
     for number, text in LINE.findall(answer):
-        outcome = skeleton.bare(text).rstrip(" .。")
+        outcome = "".join(c for c in skeleton.bare(text) if c.isprintable()).rstrip(" .。")
         if int(number) in chunk.asked and 0 < len(outcome) <= OUTCOME:
             found.outcomes.setdefault(int(number), outcome)
-    return found if found.labels or found.outcomes else None
+    return found if found.labels or found.outcomes or found.fixed else None

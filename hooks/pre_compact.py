@@ -7,6 +7,8 @@ sub-agent it does nothing. Checked in tests/hooks/test_hooks_stdin.py and tests/
 
 from __future__ import annotations
 
+import time
+
 try:
     from . import calls, classifier, delivery, hook_io, ingest, memory_db, memory_read, spool
 except ImportError:  # run as a script: the folder of the script is on the path
@@ -31,6 +33,7 @@ def work(event: dict[str, Any]) -> str | None:
     """The note for the summariser."""
     if hook_io.text_of(event, "agent_id"):
         return None
+    begun = time.monotonic()
     session = hook_io.text_of(event, "session_id")
     path = hook_io.text_of(event, "transcript_path")
     trigger = hook_io.text_of(event, "trigger")
@@ -39,7 +42,9 @@ def work(event: dict[str, Any]) -> str | None:
     memory_db.count_run(con, "PreCompact")
     hook_io.attempt(lambda: spool.drain(con, calls.take))
     hook_io.attempt(lambda: ingest.catch_up(con, session, path))
-    hook_io.attempt(lambda: _ask_model(con, session))
+    hook_io.attempt(lambda: _ask_model(con, session, begun))
+    if memory_read.session(con, session) is None:  # forgotten while the model was answering
+        return None
     con.execute("BEGIN IMMEDIATE")
     try:
         block_id, made = delivery.prepare(con, session, trigger)
@@ -55,12 +60,12 @@ def work(event: dict[str, Any]) -> str | None:
     return _note(con, session) if made.parts else None
 
 
-def _ask_model(con: sqlite3.Connection, session: str) -> None:
+def _ask_model(con: sqlite3.Connection, session: str, begun: float) -> None:
     try:
         from . import model_help
     except ImportError:
         import model_help  # type: ignore[import-not-found,no-redef]
-    model_help.judge(con, session)
+    model_help.judge(con, session, begun=begun)
 
 
 def _note(con: sqlite3.Connection, session: str) -> str:

@@ -211,7 +211,7 @@ class Reader:
         content = message.get("content") if isinstance(message, dict) else None
         texts, results = _split(content)
         for block in results:
-            self._result(block)
+            self._result(block, side=bool(record.get("isSidechain")))
         if any(record.get(flag) for flag in NOT_SHOWN) or record.get("rowSource") == "hook":
             return
         asked = self._requests(texts)
@@ -255,17 +255,17 @@ class Reader:
         turn.started_at = turn.ended_at = str(record.get("timestamp") or "")
         self._turn = turn
 
-    def _result(self, block: dict[str, Any]) -> None:
+    def _result(self, block: dict[str, Any], *, side: bool) -> None:
         call_id = str(block.get("tool_use_id") or "")
         call = self._calls.get(call_id)
         if call is None:
             call = self._calls[call_id] = ToolCall(call_id, "", {})
             self.late.append(call)
-        first = call.output is None
-        call.finish(content_text(block.get("content")), is_error=bool(block.get("is_error")))
-        said = said_instead(call.output or "") if first and not call.sidechain else ""
-        if said and self._turn is not None and said not in self._turn.followups:  # parallel calls are rejected as one
-            self._turn.followups.append(said)
+        refused = bool(block.get("is_error"))
+        said = "" if side or call.sidechain else said_instead(block.get("content"), is_error=refused)
+        if said and call.output is None and self._turn is not None and said not in self._turn.refusals:
+            self._turn.refusals.append(said)  # once: parallel calls are rejected as one
+        call.finish(content_text(block.get("content")), is_error=refused)
         self._since += 0 if call.sidechain else estimate(call.output or "")
 
     def _system(self, record: dict[str, Any], start: int) -> None:
@@ -300,7 +300,7 @@ class Reader:
             if block.get("type") == "tool_use":
                 self._call(block, envelope, side=True)
             elif block.get("type") == "tool_result":
-                self._result(block)
+                self._result(block, side=True)
 
 
 def agent_files(path: str) -> list[str]:

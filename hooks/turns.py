@@ -12,6 +12,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
@@ -20,7 +21,14 @@ REJECTED = (
     *("The user doesn't want to ", "Permission for this tool use was denied", "Permission to use "),
     *("Claude requested permissions", "[Request interrupted"),
 )
-INSTEAD = "he user said:\n"  # "The", or "To tell you how to proceed, the"
+# A rejection in the user's own words: how it begins, where the words begin, what the client adds behind them, and what
+# it says by itself in their place (somebody wants to talk about a question first).
+REFUSED = re.compile(
+    r"(?:The user doesn't want to proceed with this tool use\.|Permission for this tool use was denied\.)"
+    r" The tool use was rejected [^\n]*(?:the user said|The user said):\n"
+)
+ADDED = re.compile(r"\n\s*(?:Note: The user's next message may contain|<system-reminder>)")
+BY_CLIENT = ("The user wants to clarify", "The user has indicated", "[Request interrupted")
 
 
 class ToolCall:
@@ -46,6 +54,17 @@ class ToolCall:
         self.output, self.is_error = output, is_error
         self.exit_code = exit_code(output) if is_error else None
 
+    def masked(self, mask: Callable[[str], str]) -> ToolCall:
+        """The call with its command as it may be stored."""
+        command = self.input.get("command")
+        shown = mask(command) if isinstance(command, str) else command
+        if shown == command:
+            return self
+        made = ToolCall(self.id, self.name, {**self.input, "command": shown})
+        for name in ("output", "is_error", "exit_code", "sidechain", "agent_id", "started_at"):
+            setattr(made, name, getattr(self, name))
+        return made
+
 
 class Turn:
     """One request of the user and all that followed it, up to the next request."""
@@ -59,6 +78,7 @@ class Turn:
         "followups",
         "number",
         "prompt_id",
+        "refusals",
         "start",
         "started_at",
         "state",
@@ -74,6 +94,7 @@ class Turn:
         self.uuid = ""
         self.command: str | None = None  # "/name" when a skill or prompt command asked
         self.followups: list[str] = []  # what the user added while the turn was running
+        self.refusals: list[str] = []  # what the user said instead of allowing a call
         self.assistant_texts: list[str] = []
         self.final_text = ""
         self.tools: list[ToolCall] = []
@@ -82,6 +103,17 @@ class Turn:
         self.ended_at = ""
         self.start = start  # byte offsets of its first line and behind its last line
         self.end = start
+
+    def masked(self, mask: Callable[[str], str]) -> Turn:
+        """The turn with its texts and commands as they may be stored; what the calls gave stays as it is."""
+        made = Turn(self.number, mask(self.user_text), start=self.start)
+        for name in ("prompt_id", "uuid", "command", "state", "started_at", "ended_at", "end"):
+            setattr(made, name, getattr(self, name))
+        made.tools = [call.masked(mask) for call in self.tools]
+        for name in ("followups", "refusals", "assistant_texts"):
+            setattr(made, name, [mask(text) for text in getattr(self, name)])
+        made.final_text = mask(self.final_text)
+        return made
 
 
 class Boundary:
@@ -107,9 +139,17 @@ def exit_code(output: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def said_instead(output: str) -> str:
-    """What the user said instead of allowing a call; "" where it ran or nothing was said."""
-    return output.partition(INSTEAD)[2].strip() if output.startswith(REJECTED) else ""
+def said_instead(content: Any, *, is_error: bool) -> str:
+    """What the user said instead of allowing a call; "" where it ran, nothing was said, or the client speaks itself.
+
+    A result that only looks like one (a file, a page) is no error. Source: the texts of clients 2.0 to 2.1.332.
+    """
+    blocks = content if isinstance(content, list) else [content]
+    first = next((block for block in blocks if isinstance(block, (str, dict))), "")
+    text = first if isinstance(first, str) else str(first.get("text") or "")
+    begun = REFUSED.match(text) if is_error else None
+    said = ADDED.split(text[begun.end() :], maxsplit=1)[0].strip() if begun else ""
+    return "" if said.startswith(BY_CLIENT) else said
 
 
 def content_text(content: Any) -> str:

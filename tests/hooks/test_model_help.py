@@ -15,7 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lcm_lab.hooks import block, client_call, hook_io, ingest, lookup, memory_db, memory_read, model_help, model_prompt
+from lcm_lab.hooks import (
+    block,
+    client_call,
+    hook_io,
+    ingest,
+    layers,
+    lookup,
+    memory_db,
+    memory_read,
+    model_help,
+    model_prompt,
+    upkeep,
+)
 from lcm_lab.hooks.client_call import Reply
 from lcm_lab.summarizer import claude_cli
 
@@ -212,6 +224,99 @@ def test_an_odd_answer_changes_nothing(told: sqlite3.Connection, answer: str) ->
     assert outcomes == ["not understood", "judged"]
 
 
+@pytest.mark.parametrize("value", [-1, 0, 0.0, "5000", 5e3, True, [1]])
+def test_a_budget_that_is_no_number_allows_nothing(told: sqlite3.Connection, value: Any) -> None:
+    """What is not understood must not cost money."""
+    switch(model_help_tokens=value)
+    assert model_help.judge(told, "s", pytest.fail) == (0, 0)
+
+
+def test_one_bad_answer_does_not_lose_the_others(con: sqlite3.Connection, tmp_path: Path) -> None:
+    """Halves of surrogate pairs, numbers beyond any bound, and text that would move the cursor of a terminal."""
+    switch(model_help_tokens=10_000_000)
+    w = Writer(prompt_ids=True)
+    for number in range(4):
+        w.ask(f"request number {number}")
+        w.say(" ".join(f"Sentence {n} of answer {number} is here." for n in range(120)), stop="end_turn")
+    save(w, tmp_path)
+    ingest.catch_up(con, "s", str(tmp_path / "s.jsonl"))
+    odd = iter(
+        [
+            Reply(
+                "1 ISSUE\nT4 \ud800 \x1b[2Jred\u202e", usage={"input_tokens": 10**30, "output_tokens": -5}, cost=10**400
+            ),
+            Reply(fault="\ud800", usage={"input_tokens": 0, "output_tokens": 0}, cost=float("inf")),
+            Reply("T2 " + "[" * 200_000 + "\n1 IMPL", usage={"input_tokens": 7}),
+            Reply("1 DECISION", usage={"input_tokens": 7, "output_tokens": 2}),
+        ]
+    )
+    assert model_help.judge(con, "s", lambda *_: next(odd)) == (4, 3)
+    rows = con.execute(
+        "SELECT outcome, input_tokens, output_tokens, cost_usd FROM model_requests ORDER BY id"
+    ).fetchall()
+    assert sorted(rows, key=str) == sorted(
+        [("judged", 10**9, 0, None), ("\ufffd", 0, 0, None), ("judged", 7, 0, None), ("judged", 7, 2, None)], key=str
+    )
+    assert all(text.isprintable() for (text,) in con.execute("SELECT summary FROM skeletons"))
+
+
+def test_only_a_later_turn_settles_an_issue(told: sqlite3.Connection) -> None:
+    """The newest turns were judged first; older ones that follow in another request cannot close their issues."""
+    switch()
+    told.execute("UPDATE turns SET model_items=items WHERE turn_number=2")
+    told.execute(
+        "INSERT INTO judgments(session_id, turn_number, category, content, confidence, content_hash, source) "
+        "VALUES ('s', 2, 'ISSUE', ?, 0.9, 'x', 'model')",
+        (SLOW,),
+    )
+    model = Model({}, rest="T1 chosen")
+    assert model_help.judge(told, "s", model) == (1, 1)
+    assert "Open before" not in model.requests[0]
+
+
+def test_what_the_user_settled_meanwhile_stays_so(told: sqlite3.Connection, tmp_path: Path) -> None:
+    """And an answer that closes nothing but issues is understood."""
+    switch()
+    model_help.judge(told, "s", Model({SLOW: "ISSUE"}))
+    w = session(tmp_path)
+    w.ask("third request")
+    w.say("Something else was renamed.", stop="end_turn")
+    save(w, tmp_path)
+    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    ((issue,),) = told.execute("SELECT id FROM judgments WHERE content=? AND source='model'", (SLOW,)).fetchall()
+
+    def meanwhile(*_: Any) -> Reply:
+        layers.resolve(memory_db.connect(), "s", issue)
+        return Reply(f"#{issue} FIXED\n" * 3)
+
+    assert model_help.judge(told, "s", meanwhile) == (1, 1)
+    assert told.execute("SELECT resolved_by FROM judgments WHERE id=?", (issue,)).fetchone() == ("user",)
+
+
+def test_a_session_that_is_forgotten_meanwhile_stays_forgotten(told: sqlite3.Connection) -> None:
+    """Nothing of the answer is written."""
+    switch()
+
+    def meanwhile(*_: Any) -> Reply:
+        upkeep.forget(memory_db.connect(), "s")
+        return Reply("2 ISSUE\nT1 something")
+
+    model_help.judge(told, "s", meanwhile)
+    for table in ("judgments", "skeletons", "model_requests", "pending"):
+        assert told.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
+
+
+def test_the_time_that_the_hook_has_used_is_gone(told: sqlite3.Connection) -> None:
+    """Reading a transcript for the first time may take long; then less is left for the model, or nothing."""
+    switch()
+    given: list[float] = []
+    model_help.judge(
+        told, "s", lambda _r, _m, patience: given.append(patience) or Reply("no"), begun=time.monotonic() - 40
+    )
+    assert 10 < given[0] <= 12
+    assert model_help.judge(told, "s", pytest.fail, begun=time.monotonic() - 55) == (0, 0)
+
+
 def test_a_failing_client_changes_nothing(told: sqlite3.Connection) -> None:
     """Any exception is a fault of that request, booked and logged."""
 
@@ -277,7 +382,7 @@ def test_any_answer_is_read_without_harm(text: str, lines: list[str]) -> None:
     if found is not None:
         assert set(found.labels) <= {1, 2}
         assert set(found.outcomes) <= {1}
-        assert set(found.fixed) <= {3}
+        assert found.fixed <= {3}
 
 
 def _switches(arguments: tuple[str, ...]) -> list[str]:
@@ -318,6 +423,11 @@ class TestClient:
         assert call["env"]["CLAUDE_CODE_OAUTH_TOKEN"] == "kept"  # noqa: S105  (made up)
         assert call["argv"][-2:] == ["--model", "haiku"]
         assert call["argv"][call["argv"].index("--tools") + 1] == ""
+
+    def test_a_flood_is_ended(self, fake: FakeClaude) -> None:
+        """What it writes does not fill the disk or the memory."""
+        fake.does("while True: sys.stdout.write('1 ISSUE\\n' * 100_000)")
+        assert client_call.ask("a", "haiku", 60).fault == "answered far too much"
 
     @pytest.mark.parametrize(
         ("printed", "code", "fault"),

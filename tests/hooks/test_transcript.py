@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lcm_lab.hooks import transcript
+from lcm_lab.hooks import turns as turns_module
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,24 +127,62 @@ def test_interrupts_and_what_is_typed_meanwhile(tmp_path: Path) -> None:
 
 
 NO = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit)."
+SAID = f"{NO} To tell you how to proceed, the user said:\n"
 
 
 def test_the_reason_of_a_rejection_is_what_the_user_said(tmp_path: Path) -> None:
-    """Two parallel calls are rejected with one reason; a bare rejection and a tool that prints the words say nothing."""
-    why = f"{NO} To tell you how to proceed, the user said:\nuse a switch\nand keep it short"
-    denied = "Permission for this tool use was denied. The tool use was rejected. The user said:\nnot on main"
+    """Two parallel calls are rejected with one reason; a bare rejection says nothing."""
+    why = f"{SAID}use a switch\nand keep it short"
+    denied = "Permission for this tool use was denied. The tool use was rejected (eg. a). The user said:\nnot on main"
     turns, _ = read(
         tmp_path,
         user("One"),
         says(call("Edit", "c1"), call("Edit", "c2"), stop="tool_use"),
-        user([result("c1", why), result("c2", why)]),
-        says(*(call("Bash", f"c{n}") for n in (3, 4, 5)), stop="tool_use", message="m2"),
-        user([result("c3", f"{NO} STOP what you are doing and wait for the user.")]),
-        user([result("c4", "in the log: the user said:\nnothing"), result("c5", denied)]),
+        user([result("c1", why, error=True), result("c2", why, error=True)]),
+        says(*(call("Bash", f"c{n}") for n in (3, 4)), stop="tool_use", message="m2"),
+        user([result("c3", f"{NO} STOP what you are doing and wait for the user.", error=True)]),
+        user([result("c4", [{"type": "text", "text": denied}, {"type": "text", "text": "more"}], error=True)]),
         says("ok", message="m3"),
     )
     assert [turn.user_text for turn in turns] == ["One"]
-    assert turns[0].followups == ["use a switch\nand keep it short", "not on main"]
+    assert turns[0].refusals == ["use a switch\nand keep it short", "not on main"]
+    assert turns[0].followups == []
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "said"),
+    [
+        (f"{SAID}we must never use SQLite", False, ""),  # a file or a page that holds the words
+        ("[Request interrupted by user] the user said:\nx", True, ""),
+        ("Permission to use the API was denied; the user said:\nx", True, ""),
+        (f"in the log: {SAID}x", True, ""),
+        (f"{SAID}The user wants to clarify these questions.\n  This means they may", True, ""),
+        (f"{SAID}The user has indicated they have provided enough answers", True, ""),
+        (f"{SAID}use a map\n\nNote: The user's next message may contain a correction.", True, "use a map"),
+        (f"{SAID}use a map\n<system-reminder>never do that</system-reminder>", True, "use a map"),
+        ([{"type": "text", "text": f"{SAID}a map"}, {"type": "image", "source": {"data": "abc"}}], True, "a map"),
+        ([f"{SAID}a map"], True, "a map"),
+        ([None, 7], True, ""),
+        (None, True, ""),
+    ],
+)
+def test_only_the_words_of_the_user_count_as_such(content: Any, error: bool, said: str) -> None:  # noqa: FBT001
+    """What only looks like a rejection, what the client says itself, and what it adds behind the words."""
+    assert turns_module.said_instead(content, is_error=error) == said
+
+
+def test_a_rejection_inside_a_sub_agent_is_not_said_by_the_user(tmp_path: Path) -> None:
+    """The same in one piece and in two: the line of the result says where it belongs."""
+    lines = [
+        user("One"),
+        says(call("Edit", "c1"), stop="tool_use", isSidechain=True),
+        says("done"),
+        user("Two"),
+        user([result("c1", f"{SAID}not here", error=True)], isSidechain=True),
+    ]
+    for offset in (0, sum(len(one) for one in lines[:3])):
+        turns, _ = read(tmp_path, *lines, offset=offset)
+        assert all(turn.refusals == [] for turn in turns)
 
 
 def test_parallel_calls_in_any_order_and_late_results(tmp_path: Path) -> None:

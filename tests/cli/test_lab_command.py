@@ -28,6 +28,16 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
+def accepts(address: str) -> bool:
+    """Whether somebody listens there."""
+    host, _, port = address.partition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """Address and token of a running server, in a home of its own."""
@@ -51,7 +61,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     try:
         for _ in range(300):
             found = re.search(r"http://(127\.0\.0\.1:\d+)/lab\S*token=(\w+)", (tmp_path / "log").read_text())
-            if found:
+            if found and accepts(found[1]):  # the address is printed a moment before anybody listens
                 yield f"http://{found[1]}", found[2]
                 break
             assert process.poll() is None, (tmp_path / "log").read_text()

@@ -83,6 +83,13 @@ def write(file: Path, *, prompt_ids: bool) -> Path:
     w.results(("c7", "y" * 70_000 + "é", False), ("c8", "The user doesn't want to proceed with this tool use.", True))
     w.ask([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
     w.ask("Then only look at it")
+    w.calls(("c11", "Edit", {"file_path": "b"}), ("c12", "Edit", {"file_path": "c"}))
+    refused = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit). "
+    refused += "To tell you how to proceed, the user said:\nnot these files, never touch them"
+    w.results(("c11", refused, True))
+    w.results(("c12", refused, True))
+    w.calls(("c13", "AskUserQuestion", {"questions": [{"question": "Which one?", "options": []}]}))
+    w.results(("c13", 'Your questions have been answered: "Which one?"="The first". You can now continue', False))
     w.calls(("c9", "Agent", {"prompt": "look"}))
     w.results(("c9", "Async agent launched", False))
     meta = {"trigger": "auto", "preTokens": 9_000, "postTokens": 900}

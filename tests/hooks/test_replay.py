@@ -103,7 +103,7 @@ def test_a_session_of_our_own(prompt_ids: bool, home: Path, tmp_path: Path) -> N
     replay = Replay(own_session.write(tmp_path / "source" / "own.jsonl", prompt_ids=prompt_ids), tmp_path / "project")
     replay.run()
     figures = check(replay)
-    assert (figures["turns"], figures["calls"], figures["refused"], figures["unpaired"]) == (4, 11, 1, 1)
+    assert (figures["turns"], figures["calls"], figures["refused"], figures["unpaired"]) == (4, 14, 3, 1)
     assert not replay.said
     assert not (home / "hooks.log").exists()
 

@@ -84,7 +84,7 @@ def write(file: Path, *, prompt_ids: bool) -> Path:
     w.ask([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
     w.ask("Then only look at it")
     w.calls(("c11", "Edit", {"file_path": "b"}), ("c12", "Edit", {"file_path": "c"}))
-    refused = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit). "
+    refused = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was an edit). "
     refused += "To tell you how to proceed, the user said:\nnot these files, never touch them"
     w.results(("c11", refused, True))
     w.results(("c12", refused, True))

@@ -69,6 +69,29 @@ def switch(**more: Any) -> None:
     Path(hook_io.home(), "config.json").write_text(json.dumps({"model_help": True, **more}))
 
 
+def another_turn(folder: Path) -> Writer:
+    """The two turns and a third one."""
+    w = session(folder)
+    w.ask("third request")
+    w.say("Something else was renamed.", stop="end_turn")
+    return w
+
+
+def long_turns(count: int, size: int) -> Writer:
+    """So many turns of so many sentences."""
+    w = Writer(prompt_ids=True)
+    for number in range(count):
+        w.ask(f"request number {number}")
+        w.say(" ".join(f"Sentence {n} of answer {number} is here." for n in range(size)), stop="end_turn")
+    return w
+
+
+def take_in(con: sqlite3.Connection, w: Writer, folder: Path) -> None:
+    """The lines so far, as a hook reads them."""
+    save(w, folder)
+    ingest.catch_up(con, "s", str(folder / "s.jsonl"))
+
+
 class Model:
     """Answers by the sentences that it finds in the request."""
 
@@ -142,11 +165,7 @@ def test_a_turn_is_asked_about_once_until_it_grows(told: sqlite3.Connection, tmp
     switch()
     model_help.judge(told, "s", Model({SLOW: "ISSUE"}))
     assert model_help.judge(told, "s", pytest.fail) == (0, 0)
-    w = session(tmp_path)
-    w.ask("third")
-    w.say("Something else was renamed.", stop="end_turn")
-    save(w, tmp_path)
-    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    take_in(told, another_turn(tmp_path), tmp_path)
     model = Model({"renamed": "IMPL"})
     assert model_help.judge(told, "s", model) == (1, 1)
     assert CHOSEN not in model.requests[0]
@@ -162,12 +181,10 @@ def test_a_turn_that_grew_is_asked_about_again(told: sqlite3.Connection, tmp_pat
     w = session(tmp_path)
     w.ask("third, and a long one")
     w.say("We drop the index for now.")
-    save(w, tmp_path)
-    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    take_in(told, w, tmp_path)
     assert model_help.judge(told, "s", Model({"drop the index": "DECISION"})) == (1, 1)
     w.say("We keep the table, though.", stop="end_turn")
-    save(w, tmp_path)
-    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    take_in(told, w, tmp_path)
     model = Model({"keep the table": "DECISION"})
     assert model_help.judge(told, "s", model) == (1, 1)
     assert "We keep the table, though." in model.requests[0]
@@ -177,12 +194,7 @@ def test_a_turn_that_grew_is_asked_about_again(told: sqlite3.Connection, tmp_pat
 def test_at_most_four_requests_at_once(con: sqlite3.Connection, tmp_path: Path) -> None:
     """Of a very long session the newest turns; the others have their turn the next time."""
     switch(model_help_tokens=10_000_000)
-    w = Writer(prompt_ids=True)
-    for number in range(12):
-        w.ask(f"request number {number}")
-        w.say(" ".join(f"Sentence {n} of answer {number} is here." for n in range(95)), stop="end_turn")
-    save(w, tmp_path)
-    ingest.catch_up(con, "s", str(tmp_path / "s.jsonl"))
+    take_in(con, long_turns(12, 95), tmp_path)
     first, second = Model({"answer 11": "IMPL"}), Model({"answer 0": "IMPL"})
     assert model_help.judge(con, "s", first)[0] == len(first.requests) == model_help.SIDE_BY_SIDE
     assert any("answer 11 " in request for request in first.requests)
@@ -198,12 +210,10 @@ def test_what_the_rules_say_later_does_not_undo_it(told: sqlite3.Connection, tmp
     w = session(tmp_path)
     w.ask("third")
     w.say("We drop the index for now.")
-    save(w, tmp_path)
-    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    take_in(told, w, tmp_path)
     model_help.judge(told, "s", Model({"drop the index": "DECISION"}))
     w.say("Fixed the header.", stop="end_turn")
-    save(w, tmp_path)
-    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    take_in(told, w, tmp_path)
     found = [row[:3] for row in judgments(told)]
     assert ("model", "DECISION", "We drop the index for now.") in found
     assert ("rule", "IMPL", "Fixed the header.") in found
@@ -234,12 +244,7 @@ def test_a_budget_that_is_no_number_allows_nothing(told: sqlite3.Connection, val
 def test_one_bad_answer_does_not_lose_the_others(con: sqlite3.Connection, tmp_path: Path) -> None:
     """Halves of surrogate pairs, numbers beyond any bound, and text that would move the cursor of a terminal."""
     switch(model_help_tokens=10_000_000)
-    w = Writer(prompt_ids=True)
-    for number in range(4):
-        w.ask(f"request number {number}")
-        w.say(" ".join(f"Sentence {n} of answer {number} is here." for n in range(120)), stop="end_turn")
-    save(w, tmp_path)
-    ingest.catch_up(con, "s", str(tmp_path / "s.jsonl"))
+    take_in(con, long_turns(4, 120), tmp_path)
     odd = iter(
         [
             Reply(
@@ -278,11 +283,7 @@ def test_what_the_user_settled_meanwhile_stays_so(told: sqlite3.Connection, tmp_
     """And an answer that closes nothing but issues is understood."""
     switch()
     model_help.judge(told, "s", Model({SLOW: "ISSUE"}))
-    w = session(tmp_path)
-    w.ask("third request")
-    w.say("Something else was renamed.", stop="end_turn")
-    save(w, tmp_path)
-    ingest.catch_up(told, "s", str(tmp_path / "s.jsonl"))
+    take_in(told, another_turn(tmp_path), tmp_path)
     ((issue,),) = told.execute("SELECT id FROM judgments WHERE content=? AND source='model'", (SLOW,)).fetchall()
 
     def meanwhile(*_: Any) -> Reply:

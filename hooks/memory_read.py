@@ -301,8 +301,11 @@ class ModelUse:
         self.cost_usd = cost_usd
 
     def __str__(self) -> str:
+        if not self.requests:
+            return "never asked"
+        many = "" if self.requests == 1 else "s"
         cost = "" if self.cost_usd is None else f", ${self.cost_usd:.2f} as the client reports it"
-        return f"{self.requests:,} requests, {self.judged:,} of use, {self.tokens:,} tokens{cost}"
+        return f"{self.requests:,} request{many}, {self.judged:,} of use, {self.tokens:,} tokens{cost}"
 
 
 def model_use(con: sqlite3.Connection, session_id: str | None = None) -> ModelUse:

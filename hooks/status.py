@@ -8,6 +8,7 @@ Invariant: looking writes nothing, not even a missing folder.
 Checked by ``tests/hooks/installer/test_status.py``.
 """
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,7 @@ def status(host: Host) -> Status:
         if one is not None:
             installed.append(one)
             problems += _check_version(one, client, version)
+    problems += _check_config(host.home / "config.json")
     if not installed:
         problems.append("nothing is installed for this folder: run install")
     if len([one for one in installed if one.settings in host.all_settings()]) > 1:
@@ -113,7 +115,28 @@ def _model_help(host: Host) -> str:
     settings = model_help.Settings(hook_io.config(str(host.home)))
     use = evidence.model_use(host.home / "throughline.db")
     how = f"on: {settings.model}, up to {settings.budget:,} tokens a session" if settings.on else "off"
-    return f"{how}; so far {use}" if settings.on or use.requests else how
+    return f"{how}; {use}" if settings.on or use.requests else how
+
+
+def _check_config(path: Path) -> list[str]:
+    """What is wrong with the user's config.json: the hooks pass over it in silence."""
+    try:
+        given = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
+        return [f"{path} cannot be read, so none of its settings counts: {error}"]
+    if not isinstance(given, dict):
+        return [f"{path} is no JSON object, so none of its settings counts"]
+    problems = [
+        f"{name} in {path} is neither true nor false: it stays as it is without the line"
+        for name in ("model_help", "redact")
+        if not isinstance(given.get(name, True), bool)
+    ]
+    tokens = given.get("model_help_tokens")
+    if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0):
+        problems.append(f"model_help_tokens in {path} is no whole number: nothing is sent to a model")
+    return problems
 
 
 def _failed(one: evidence.Compaction) -> bool:

@@ -53,7 +53,7 @@ def stats(result: "Stats", zone: Zone) -> list[Table]:
         ),
         ("parts after compactions", f"{result.arrived:,} arrived, {result.not_arrived:,} did not"),
         ("look-ups", result.injections.get("on_demand", 0)),
-        ("model help", str(result.model_help) if result.model_help.requests else "never asked"),
+        ("model help", str(result.model_help)),
     ]
     found = [make("Session memory", ["", Column("", wrap=True)], facts, notes=[f"{RULE_IN_FULL}."])]
     mix = [(name, count, still or None) for name, (count, still) in result.categories.items()]

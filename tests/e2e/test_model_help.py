@@ -45,9 +45,11 @@ def test_a_model_that_cannot_be_asked_changes_nothing(make: Callable[..., Client
     client.path = f"{client.program.parent}:{client.path}"
     (client.memory / "config.json").write_text(json.dumps({"model_help": True}))
     session = client.ask("A first question")["session_id"]
-    api.push({"status": 400, "error_type": "invalid_request_error", "when": "side", "contains": NOTES})
+    refused = {"status": 400, "error_type": "invalid_request_error", "when": "side", "contains": NOTES}
+    api.push(*[refused] * 5)
     client.ask("/compact", resume=session)
     client.ask("And now?", resume=session)
     (first,) = after_compactions(api)
     assert complete(first)
     assert "model help brought nothing" in client.log()
+    assert "the client reports: API Error: 400" in client.log()

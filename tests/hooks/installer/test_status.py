@@ -250,3 +250,32 @@ def test_a_block_that_did_not_arrive_is_a_problem(machine: Machine) -> None:
     machine.install()
     transcript(machine, "s", boundary())
     assert any("the memory did not arrive" in text for text in status(machine.host).problems)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ('{"model_help": true,}', "cannot be read, so none of its settings counts"),
+        ("[" * 100_000, "cannot be read"),
+        ("[]", "no JSON object"),
+        ('{"model_help": "yes"}', "model_help in"),
+        ('{"redact": 0}', "redact in"),
+        ('{"model_help_tokens": "5000"}', "nothing is sent to a model"),
+    ],
+)
+def test_a_config_that_the_hooks_pass_over_is_named(machine: Machine, config: str, said: str) -> None:
+    """They are silent about it, so the look is where a typing error shows."""
+    machine.home.mkdir(parents=True, exist_ok=True)
+    (machine.home / "config.json").write_text(config)
+    assert [problem for problem in status(machine.host).problems if said in problem]
+
+
+def test_model_help_is_shown_with_what_it_has_cost(machine: Machine) -> None:
+    """Off; on and never asked; and a config without a fault is no problem."""
+    assert status(machine.host).model_help == "off"
+    machine.home.mkdir(parents=True, exist_ok=True)
+    config = {"model_help": True, "model_help_model": "haiku", "model_help_tokens": None, "redact": True}
+    (machine.home / "config.json").write_text(json.dumps(config))
+    found = status(machine.host)
+    assert found.model_help == "on: haiku, up to 100,000 tokens a session; never asked"
+    assert not [problem for problem in found.problems if "config.json" in problem]
